@@ -129,7 +129,7 @@ def post_fork(_server: Arbiter, worker: Worker) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics.slot = worker.slot
     if worker.slot == 0:  # it serves no requests
-        from pets.work import Worker as Work  # noqa: PLC0415 - as above
+        from petstore_site.work import Worker as Work  # noqa: PLC0415 - as above
 
         worker.work = Work(worker.goes_on).run
     worker.reject = reject

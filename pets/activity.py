@@ -10,21 +10,17 @@ from datetime import UTC, date, datetime, time, timedelta
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from django.db import connection
-from django.db.models import BooleanField, Count, Exists, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, JSONObject
-from django.utils import timezone
 
 from categories.models import Category
 from changes.models import Change, Kind, State, undos_of
 from changes.naming import names_of
 from changes.numbers import row_number
-from changes.progress import LATE
 from database.search import fold_needle
 from pets.columns import NAMES
-from pets.importing.lock import is_free
-from pets.models import ImportRun, ImportState, ImportUpload, Pet, PetStatus
+from pets.models import ImportRun, ImportState, Pet, PetStatus
 from pets.plan import along, source
 from pets.undoing import change_of
 
@@ -104,30 +100,9 @@ def find(key: str) -> Change | None:
     return found
 
 
-def of_import(number: int) -> Change | None:
+def of_import(run: ImportRun) -> Change | None:
     """Return the change of an import; of one that changed nothing, or not yet, one that is no record."""
-    run = ImportRun.objects.filter(pk=number).first()
-    if run is None:
-        return None
-    if run.state == ImportState.RUNNING:
-        is_free()  # marks it if it was killed
-        run.refresh_from_db()
     return find(str(run.change_id)) if run.change_id else _unrecorded(run)
-
-
-def late() -> QuerySet[Change]:
-    """Return the changes that run and that no process works on, newest first."""
-    running = Change.objects.filter(state=State.RUNNING).defer("left")
-    return running.annotate(last=Coalesce("worked_at", "made_at")).filter(last__lt=timezone.now() - LATE)
-
-
-def waits_since() -> datetime | None:
-    """Return since when the oldest work waits that no process does; None if none waits for longer than `LATE`."""
-    uploads = ImportUpload.objects.filter(waits_since__lt=timezone.now() - LATE)
-    since = [late().aggregate(at=Min("last"))["at"], uploads.aggregate(at=Min("waits_since"))["at"]]
-    if any(since) and not is_free():  # others wait for the import that runs, on SQLite the changes too
-        since = since[:1] if connection.vendor == "postgresql" else []
-    return min((at for at in since if at is not None), default=None)
 
 
 def actors(reader: Any) -> list[tuple[str, str]]:

@@ -70,6 +70,7 @@ SENTRY_DSN = env["SENTRY_DSN"]
 INSTALLED_APPS = [
     "petstore_site.apps.PetstoreSiteConfig",
     "petstore_site.apps.PetstoreAdminConfig",
+    "files",
     "pets",
     "categories",
     "changes",

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from changes.models import Change
-from pets.importing.lock import only_import
+from files.lock import only_import
 from pets.models import ImportUpload
 from petstore_site.public import health
 from tests.conftest import error

@@ -53,7 +53,7 @@ TESTS = {
             "tests/operating/test_lost_redis.py::test_only_one_request_in_five_seconds_waits",
         ],
         "An import that is killed and run again": [
-            "tests/pets/importing/test_runs.py::test_killed_at_any_moment_all_or_nothing_is_there",
+            "tests/files/test_runs.py::test_killed_at_any_moment_all_or_nothing_is_there",
         ],
         "A restored backup has every row": [
             "tests/operating/test_restore_drill.py::test_everything_is_back_while_others_write",

@@ -77,7 +77,7 @@ def main() -> None:
 
 def _watch(clock: Clock) -> None:
     from django.db import connection
-    from pets.importing import staging
+    from files import staging
 
     def execute(call: Any, sql: str, *given: Any) -> Any:
         with clock.taking(name_of(sql)):

@@ -1,5 +1,5 @@
-"""The catalogue in the back office: rooms for the animals, for changing many, and for the files they came from."""
+"""The catalogue in the back office: rooms for the animals and for changing many."""
 
-from pets.admin import animals, bulk, imports
+from pets.admin import animals, bulk
 
-__all__ = ["animals", "bulk", "imports"]
+__all__ = ["animals", "bulk"]

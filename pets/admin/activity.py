@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
@@ -21,14 +22,16 @@ from changes.naming import name_actors, names_of, opening, who
 from changes.numbers import row_number
 from changes.pages import sent_from
 from changes.undoing import NotUndoneError
+from files.downloads import csv_of
+from files.lock import is_free
 from pets import activity, undoing
 from pets.admin.change_rows import HEADER, line_of
 from pets.admin.change_rows import shown as in_words
-from pets.admin.downloads import csv_of
 from pets.admin.import_facts import facts
 from pets.admin.permissions import may_see_animals, may_see_imports
 from pets.admin.presets import span_in_words, spans
 from pets.admin.telling import animals, sentence
+from pets.models import ImportRun, ImportState
 from pets.preview import plan
 
 TABS = {
@@ -144,9 +147,11 @@ def of_import(request: Any, number: int) -> HttpResponse:
     """Show an import that changed nothing, or not yet; lead to its change if it did."""
     if not may_see_imports(request.user):
         raise PermissionDenied
-    change: Any = activity.of_import(number)
-    if change is None:
-        raise Http404
+    run = get_object_or_404(ImportRun, pk=number)
+    if run.state == ImportState.RUNNING:
+        is_free()  # marks it if it was killed
+        run.refresh_from_db()
+    change: Any = activity.of_import(run)
     return HttpResponseRedirect(address(change)) if change.pk else _show(request, change)
 
 

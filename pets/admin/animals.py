@@ -24,11 +24,11 @@ from changes.numbers import row_number
 from changes.pages import ChangesAdmin
 from changes.paging import HistoryPage
 from changes.times import NOTHING
+from files.downloads import TooManyError, download
+from files.exporting import FileFormat
 from pets.admin import activity, bulk, deleting, filters, history, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
-from pets.admin.downloads import TooManyError, download
 from pets.columns import CATEGORY, ON_PAGES
-from pets.exporting import FileFormat
 from pets.models import Pet, PetStatus, Sale
 from pets.serializers import PetSerializer
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from changes.naming import name_actors
 from changes.paging import Part, parts_of
-from pets.admin.downloads import csv_of
+from files.downloads import csv_of
 from pets.admin.permissions import may_see_animals
 from pets.admin.story import Happened, cells, history_rows, told
 from pets.columns import ON_PAGES

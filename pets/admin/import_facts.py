@@ -6,7 +6,6 @@ from django.urls import reverse
 
 from categories.models import Category
 from pets.admin.permissions import may_see_animals
-from pets.importing.report import seconds
 from pets.models import STANDING, ImportRun, ImportState, ImportUpload
 
 OPTIONS = {
@@ -36,7 +35,7 @@ def facts(request: Any, run: ImportRun) -> dict[str, Any]:
     is_kept = run.rejected or run.state in {ImportState.DRY_RUN, ImportState.RUNNING}
     return {
         "badge": BADGES[run.state],
-        "seconds": round(seconds(run)),
+        "seconds": round(run.seconds),
         "categories": Category.objects.filter(pk__in=run.new_categories),
         "asked_for": _asked_for(run),
         "added": list_of_added(run) if may_see_animals(request) else "",

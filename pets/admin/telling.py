@@ -4,8 +4,7 @@ from typing import Any
 
 from changes.models import Kind, State
 from pets.admin.story import changes_between
-from pets.importing.source import STANDARD_INPUT
-from pets.models import IMPORTED, ImportState
+from pets.models import IMPORTED, STANDARD_INPUT, ImportState
 
 VERBS = {"+": "added", "-": "deleted"}
 IMPORTS = {ImportState.RUNNING: "is importing", ImportState.DRY_RUN: "previewed"}

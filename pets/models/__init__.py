@@ -2,13 +2,23 @@
 
 from pets.models.animals import REFERENCE_LENGTH, EndedSale, Pet, PetStatus, Sale, StockMovement, validate_reference
 from pets.models.bulk import SavedView, SelectedBlock, Selection
-from pets.models.imports import ENDED_EARLY, IMPORTED, STANDING, ImportRun, ImportState, ImportUpload, UploadPart
+from pets.models.imports import (
+    ENDED_EARLY,
+    IMPORTED,
+    STANDARD_INPUT,
+    STANDING,
+    ImportRun,
+    ImportState,
+    ImportUpload,
+    UploadPart,
+)
 from pets.models.profiles import ColumnProfile
 
 __all__ = [
     "ENDED_EARLY",
     "IMPORTED",
     "REFERENCE_LENGTH",
+    "STANDARD_INPUT",
     "STANDING",
     "ColumnProfile",
     "EndedSale",

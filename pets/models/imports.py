@@ -35,6 +35,9 @@ IMPORTED = (*STANDING, ImportState.UNDONE)
 ENDED_EARLY = (ImportState.REJECTED, ImportState.STOPPED, ImportState.FAILED, ImportState.KILLED)
 """Imports that wrote nothing, though someone meant them to."""
 
+STANDARD_INPUT = "-"
+"""What a file that was piped is called."""
+
 
 class ImportRunQuerySet(models.QuerySet["ImportRun"]):
     """The filters that later imports and the overview need."""
@@ -111,6 +114,11 @@ class ImportRun(models.Model):
     def matched_by_reference(self) -> int:
         """How many rows found their animal by its reference."""
         return self.updated + self.unchanged - self.matched_by_id
+
+    @property
+    def seconds(self) -> float:
+        """How long it took; 0 if it has no end."""
+        return (self.finished_at - self.started_at).total_seconds() if self.finished_at else 0.0
 
 
 class ImportUpload(models.Model):

@@ -19,8 +19,8 @@ from django.views.decorators.cache import never_cache
 
 from commands.version import version
 from database.errors import BUSY, failure_of
-from pets.activity import waits_since
 from petstore_site.public.errors import read_only
+from petstore_site.work import waits_since
 from rest.errors import ErrorCode, error_response
 
 work_seen = Signal()

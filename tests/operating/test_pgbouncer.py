@@ -13,9 +13,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.pets.test_work import ADD, BEGIN, do, state_at_the_end
 from tests.protocol.nginx import program
 from tests.server import ROOT, Answer, Gunicorn, free_port, manage, running_server, until
+from tests.test_work import ADD, BEGIN, do, state_at_the_end
 from tests.with_postgresql import Server
 
 FILE = ROOT / "deploy" / "pgbouncer" / "pgbouncer.ini"

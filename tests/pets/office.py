@@ -8,10 +8,10 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from categories.models import Category
+from files import queue
 from pets.columns import NAMES, ON_PAGES
-from pets.importing import queue
 from pets.models import ImportUpload, Pet
-from pets.work import Worker
+from petstore_site.work import Worker
 
 PETS = "/admin/pets/pet/"
 

@@ -16,10 +16,11 @@ from django.utils import timezone
 from categories.models import Category
 from changes.acting import end_request, identify
 from changes.models import Change
-from pets import blocks, preview, undoing, work
+from pets import blocks, preview, undoing
 from pets.bulk import Target
 from pets.models import Pet, Sale, SelectedBlock, Selection, StockMovement
 from pets.sql import execute
+from petstore_site import work
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told, work_off
 from tests.racing import patient

@@ -18,7 +18,7 @@ from petstore_site.apikeys.models import APIKey
 from tests.api.test_changes import Copy, catalogue, settle
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
-from tests.pets.importing.conftest import command as run_command
+from tests.files.conftest import command as run_command
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees
 from tests.server import until
 
@@ -146,10 +146,10 @@ SILENT = re.compile(
 
 KNOWN = {
     "pets/blocks.py": 2,  # what is selected, and when a block was done
-    "pets/importing/lock.py": 1,  # the record of an import
-    "pets/importing/run.py": 1,  # the record of an import
-    "pets/importing/staging.py": 2,  # above as "import"
-    "pets/importing/queue.py": 2,  # the file that is being imported
+    "files/lock.py": 1,  # the record of an import
+    "files/run.py": 1,  # the record of an import
+    "files/staging.py": 2,  # above as "import"
+    "files/queue.py": 2,  # the file that is being imported
     "pets/undoing.py": 1,  # the first day of a category that comes back
     "pets/writing.py": 3,  # above as what deletes, changes and undoes many
     "pets/statements.py": 1,  # above as an addition by the API
@@ -162,7 +162,7 @@ def test_nothing_else_writes_animals_past_their_history() -> None:
     """A new place must be added to the ways above, then here."""
     root = Path(__file__).parents[2]
     found = {}
-    for package in ("pets", "categories", "idempotency", "rest", "database", "changes", "petstore_site"):
+    for package in ("files", "pets", "categories", "idempotency", "rest", "database", "changes", "petstore_site"):
         for file in sorted((root / package).rglob("*.py")):
             name = file.relative_to(root).as_posix()
             if "/migrations/" not in name and not name.startswith(ELSEWHERE):

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from pets.importing.options import Options
-from pets.importing.progress import Progress
-from pets.importing.run import import_file
+from files.options import Options
+from files.progress import Progress
+from files.run import import_file
 from pets.models import ImportRun, Pet
-from tests.pets.importing.conftest import workbook
+from tests.files.conftest import workbook
 from tests.server import SECONDS
 
 MANY = 100_000

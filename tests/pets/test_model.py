@@ -15,7 +15,7 @@ from categories.models import Category
 from changes.models import Change
 from pets import activity, stock
 from pets.models import ImportRun, Pet, PetStatus
-from tests.pets import test_admin_imports as imports
+from tests.files import test_admin_imports as imports
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees, member
 
 STEPS = int(os.environ.get("PETSTORE_MODEL_STEPS", "40"))

@@ -18,9 +18,9 @@ from pets.bulk import Target
 from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory
+from tests.files.test_admin_imports import HEADER, confirm, send, undo_of
 from tests.pets.office import ask, form_of, text_of
 from tests.pets.office import confirm as confirm_change
-from tests.pets.test_admin_imports import HEADER, confirm, send, undo_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

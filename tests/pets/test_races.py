@@ -16,11 +16,11 @@ from django.test import Client
 from categories.models import Category
 from changes.models import Change
 from changes.pages import NOT_SAVED
+from files.options import Options
+from files.progress import Progress
+from files.run import import_file
+from files.undo import undo_import
 from pets import merging, stock
-from pets.importing.options import Options
-from pets.importing.progress import Progress
-from pets.importing.run import import_file
-from pets.importing.undo import undo_import
 from pets.models import ImportRun, Pet
 from pets.undoing import advance
 from tests.conftest import ApiClient

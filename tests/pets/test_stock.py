@@ -18,11 +18,11 @@ from django.db.models import CharField
 from django.utils import timezone
 
 from categories.models import Category
+from files.options import Options
+from files.progress import Progress
+from files.run import import_file
+from files.undo import undo_import
 from pets import stock, triggers
-from pets.importing.options import Options
-from pets.importing.progress import Progress
-from pets.importing.run import import_file
-from pets.importing.undo import undo_import
 from pets.models import EndedSale, Pet, PetStatus, Sale, StockMovement
 from pets.plan import BLOCK
 from tests.factories import CategoryFactory, PetFactory

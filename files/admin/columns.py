@@ -1,0 +1,80 @@
+"""The step of an import in which a person says how a supplier's file is read."""
+
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+
+from categories.models import Category
+from files.encodings import LIKELY
+from files.matching import Match
+from files.page import SHOWN
+from files.readers.rows import Reading
+from pets.columns import CATEGORY, CATEGORY_ID, ID, STATUS
+from pets.models import PetStatus
+
+MEANINGS = (
+    *((header, column.title) for header, column in SHOWN.items()),
+    (CATEGORY_ID, "Category's ID"),
+    (ID, "Animal's ID"),
+    ("", "Leave out"),
+)
+SHOWN_ROWS, SHOWN_COLUMNS = 8, 8
+
+
+class ReadingForm(forms.Form):
+    """How the file is read, without what its columns are."""
+
+    encoding = forms.CharField(required=False)
+    header = forms.IntegerField(required=False)
+
+
+class ColumnsForm(forms.Form):
+    """What each column is, what new animals get that have no category or status, and a name to remember all that."""
+
+    category = forms.ChoiceField(required=False, label="Category")
+    status = forms.ChoiceField(required=False, label="Status", choices=PetStatus.choices)
+    remember = forms.BooleanField(required=False)
+    called = forms.CharField(required=False, max_length=60, label="Files from")
+
+    def __init__(self, data: Any, match: Match, *, file_name: str) -> None:
+        """Ask about the columns of `match`; `data` is None for its first showing."""
+        self.match = match
+        title = next((cells[0] for line, cells in match.first.rows if line < match.how.header_row), "")
+        called = title.partition(":")[0].strip()[:60] or file_name.rpartition(".")[0][:60]
+        super().__init__(data, initial={"remember": True, "called": called, **match.how.defaults})
+        for field in (self.fields["category"], self.fields["status"], self.fields["called"]):
+            field.widget.attrs["class"] = "input"
+        names = Category.objects.order_by("name").values_list("name", flat=True)
+        self.fields["category"].choices = [("", "No default: the row is an error"), *((name, name) for name in names)]  # type: ignore[attr-defined]  # of a ChoiceField
+        for at, column in enumerate(match.columns):
+            self.fields[f"column-{at}"] = forms.ChoiceField(
+                required=False, label=f"{column.title or 'Column'} is", choices=MEANINGS, initial=column.meaning
+            )
+            self.fields[f"column-{at}"].widget.attrs["class"] = "input"
+
+    def columns(self) -> list[tuple[Any, forms.BoundField]]:
+        return [(column, self[f"column-{at}"]) for at, column in enumerate(self.match.columns)]
+
+    def encodings(self) -> list[tuple[str, str, str, Any]]:
+        """Return the encodings to choose from: each with its language, its name and how the first names read."""
+        return [(name, *LIKELY[name], texts) for name, texts in self.match.encodings.items()]
+
+    def rows(self) -> list[tuple[int, list[str]]]:
+        rows = self.match.first.rows
+        at = next((at for at, row in enumerate(rows) if row[0] == self.match.how.header_row), 0)
+        first = max(0, at - SHOWN_ROWS // 2) if at >= SHOWN_ROWS else 0
+        return [(line, cells[:SHOWN_COLUMNS]) for line, cells in rows[first : first + SHOWN_ROWS]]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("remember") and not cleaned.get("called"):
+            self.add_error("called", "Say whose files these are, or don't remember them.")
+        return cleaned
+
+    def reading(self) -> Reading:
+        cleaned = self.cleaned_data
+        columns = [cleaned[f"column-{at}"] for at in range(len(self.match.columns))]
+        columns += (self.match.how.columns or [])[len(columns) :]
+        defaults = {name: cleaned[name] for name in (CATEGORY.header, STATUS.header) if cleaned[name]}
+        return replace(self.match.how, columns=columns, defaults=defaults)

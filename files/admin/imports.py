@@ -1,0 +1,266 @@
+"""Imports in the back office: their list, and files from the first look to the import."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+
+from changes.acting import acting
+from changes.admin import RecordAdmin, column, moment
+from changes.naming import who
+from changes.times import NOTHING
+from files import page, queue
+from files.admin.columns import ColumnsForm, ReadingForm
+from files.admin.upload_form import UploadForm
+from files.downloads import CONTENT_TYPES, headers, template
+from files.errors import ImportRejectedError
+from files.exporting import FileFormat
+from files.options import Sender
+from files.uploads import choose, keep, match_of, understand
+from pets.admin.import_facts import BADGES, list_of_added, page_of
+from pets.admin.permissions import may_see_imports
+from pets.columns import COLUMNS
+from pets.models import IMPORTED, ColumnProfile, ImportRun, ImportUpload
+
+BOXES = ("again", "accept_ids", "accept_near", "accept_references", "accept_names")
+"""What must be confirmed; the names are those of the options of an import."""
+
+LINES = 50
+"""Rows on a page."""
+
+shown_or_sent = require_http_methods(["GET", "HEAD", "POST"])
+
+
+class TroubleFilter(admin.SimpleListFilter):
+    """The imports of the last week that someone should look at."""
+
+    title = "errors"
+    parameter_name = "trouble"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        return [("week", "In the last 7 days")]
+
+    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
+        chosen = self.value() == "week"
+        return queryset.troubled_since(timezone.now().date() - timedelta(days=7)) if chosen else queryset
+
+
+@admin.register(ImportRun)
+class ImportRunAdmin(RecordAdmin):
+    """With permission to add imports, you can send a file, see what it would do, and import it."""
+
+    list_display = [
+        *("id", "file_name", "how", "added", "changed", column("unchanged", "{:,}".format)),
+        *(column("rejected", "{:,}".format), column("who", who), moment("started_at")),
+    ]
+    list_display_links = ["id", "file_name"]
+    list_filter = ["state", TroubleFilter, "started_at"]
+    search_fields = ["file_name__matches", "=sha256"]
+
+    def has_add_permission(self, request: Any) -> bool:
+        return bool(request.user.has_perm("pets.add_importrun"))
+
+    def get_urls(self) -> list[URLPattern]:
+        view, former = self.admin_site.admin_view, require_safe(self.former_view)
+        return [
+            path("add/<int:upload_id>/columns/", view(shown_or_sent(self.columns_view)), name="pets_importrun_columns"),
+            path("add/forget/<int:profile_id>/", view(require_POST(self.forget_view)), name="pets_importrun_forget"),
+            path("add/<int:upload_id>/preview/", view(require_POST(self.preview_view)), name="pets_importrun_preview"),
+            path("add/<int:upload_id>/", view(require_GET(self.work_view)), name="pets_importrun_work"),
+            path("add/<int:upload_id>/stop/", view(require_POST(self.stop_view)), name="pets_importrun_stop"),
+            path("add/<int:upload_id>/confirm/", view(require_POST(self.confirm_view)), name="pets_importrun_confirm"),
+            path("add/<int:upload_id>/rejects/", view(require_GET(self.rejects_view)), name="pets_importrun_rejects"),
+            path("<int:run_id>/undo/", view(former), name="pets_importrun_undo"),
+            path("<int:run_id>/change/", view(former), name="pets_importrun_change"),
+            *super().get_urls(),
+        ]
+
+    @admin.display(description="state", ordering="state")
+    def how(self, run: ImportRun) -> str:
+        return format_html('<span class="badge badge-{}">{}</span>', BADGES[run.state], run.get_state_display())
+
+    @admin.display(description="added", ordering="created")
+    def added(self, run: ImportRun) -> str:
+        """Return how many animals it added, with a link to those that are there."""
+        address, count = list_of_added(run), _counted(run, run.created)
+        return format_html('<a href="{}">{}</a>', address, count) if address else count
+
+    @admin.display(description="changed", ordering="updated")
+    def changed(self, run: ImportRun) -> str:
+        return _counted(run, run.updated)
+
+    def former_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
+        """Redirect from the addresses that the page of an import had before it was that of its change."""
+        if not may_see_imports(request.user):
+            raise PermissionDenied
+        return HttpResponseRedirect(page_of(get_object_or_404(ImportRun, pk=run_id)))
+
+    @method_decorator(shown_or_sent)
+    def add_view(
+        self, request: HttpRequest, _form_url: str = "", _extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Take a file and show what it would do; with `?template=csv` return one to fill in."""
+        self._reject_others(request)
+        if (wanted := request.GET.get("template")) in CONTENT_TYPES:
+            return template(FileFormat(wanted))
+        given = (request.POST, request.FILES) if request.method == "POST" else ()
+        form = UploadForm(*given, may_add_categories=_may_add_categories(request))
+        if form.is_valid():
+            try:
+                upload = keep(form.cleaned_data["file"], chosen=form.chosen(), user=request.user)
+                if not understand(upload):
+                    return HttpResponseRedirect(reverse("admin:pets_importrun_columns", args=[upload.pk]))
+                return self._check(upload)
+            except ImportRejectedError as error:
+                form.add_error("file", str(error))
+        profiles = ColumnProfile.objects.all()
+        optional = [column.header for column in reversed(COLUMNS) if not column.required]
+        shown = {"title": "Import animals", "form": form, "profiles": profiles, "optional": optional}
+        page = self.page(request, "upload.html", **shown)
+        page.status_code = 400 if form.errors else 200
+        return page
+
+    def columns_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Ask how a file is read that is not clear by itself, and show what it would do."""
+        upload = self._upload(request, upload_id)
+        asked = ReadingForm(request.POST)
+        chosen = asked.cleaned_data if asked.is_valid() else {}
+        try:
+            match = match_of(upload, encoding=chosen.get("encoding"), header_row=chosen.get("header"))
+        except ImportRejectedError as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
+        read = f"{match.how.encoding}:{match.how.header_row}"
+        is_moved = request.method == "POST" and ("again" in request.POST or request.POST.get("read") != read)
+        given = request.POST if request.method == "POST" and not is_moved else None
+        form = ColumnsForm(given, match, file_name=upload.file_name)
+        if form.is_valid():
+            profile = form.cleaned_data["called"] if form.cleaned_data["remember"] else None
+            try:
+                choose(upload, form.reading(), profile=profile, sender=_sender())
+                return self._check(upload)
+            except ImportRejectedError as error:
+                form.add_error(None, str(error))
+        shown = {"form": form, "read": read, "moved": is_moved, "title": f"Match the columns of {upload}"}
+        page = self.page(request, "columns.html", **shown)
+        page.status_code = 400 if form.errors else 200
+        return page
+
+    def forget_view(self, request: HttpRequest, profile_id: int) -> HttpResponse:
+        """Delete a profile: the next file with its columns asks again."""
+        self._reject_others(request)
+        profile = get_object_or_404(ColumnProfile, pk=profile_id)
+        profile.delete()
+        self.message_user(request, f"Columns of “{profile}” forgotten.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
+
+    def preview_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Check once more a file that was sent before and not imported."""
+        return self._work(request, self._upload(request, upload_id))
+
+    def confirm_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        options = {name: name in request.POST for name in BOXES}
+        confirmed = queue.Confirmed(digest=request.POST.get("digest", ""), options=options)
+        return self._work(request, self._upload(request, upload_id), confirmed)
+
+    def work_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Show how far a thread came with a file, or what it found."""
+        upload = self._upload(request, upload_id)
+        if upload.work is None:
+            raise Http404
+        if upload.waits_since is not None:
+            is_stopping = queue.is_stopping(upload.pk)
+            title = f"{'Checking' if upload.work['checks'] else 'Importing'} {upload}"
+            return self.page(
+                request, "work.html", title=title, upload=upload, work=page.work(upload), is_stopping=is_stopping
+            )
+        if upload.run is not None and upload.run.state in IMPORTED:
+            return HttpResponseRedirect(page_of(upload.run))
+        shown = {"title": f"Check {upload}", "upload": upload, "work": upload.work}
+        if upload.work["state"] != "checked" or upload.run is None:
+            return self.page(request, "work.html", **shown)
+        found, kind = upload.work["found"], request.GET.get("show")
+        lines = [line for line in found["lines"] if kind in {None, line["does"]}]
+        earlier = ImportRun.objects.filter(pk=upload.work["earlier"]).first()
+        to_import = upload.run.created + upload.run.updated
+        shown |= {
+            "run": upload.run,
+            "found": found,
+            "tallies": page.tallies(upload.run, found),
+            "kind": kind,
+            "columns": page.SHOWN,
+            "lines": page.with_columns(Paginator(lines, LINES).get_page(request.GET.get("page"))),
+            "earlier": earlier,
+            "to_import": to_import,
+            "boxes": found["boxes"] + (earlier is not None) if to_import else 0,
+        }
+        return self.page(request, "preview.html", **shown)
+
+    def stop_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        upload = self._upload(request, upload_id)
+        queue.stop(upload)
+        return self._work_page(upload)
+
+    def rejects_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Return the rejected rows as a file that you can fix and send again."""
+        upload = self._upload(request, upload_id)
+        if not upload.rejects:
+            raise Http404
+        name = f"{upload.file_name.rpartition('.')[0] or 'animals'}-rejected.csv"
+        return HttpResponse(bytes(upload.rejects), headers=headers(name, FileFormat.CSV))
+
+    def _reject_others(self, request: HttpRequest) -> None:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+
+    def _upload(self, request: HttpRequest, upload_id: int) -> ImportUpload:
+        """Return what this person sent, and no one else, if they can still do what they chose."""
+        self._reject_others(request)
+        kept = ImportUpload.objects.filter(pk=upload_id, uploaded_by=request.user.pk)
+        upload = kept.select_related("run").defer("content", "rejects").first()
+        if upload is None:
+            raise Http404
+        if upload.options["create_categories"] and not _may_add_categories(request):
+            raise PermissionDenied
+        return upload
+
+    def _work(
+        self, request: HttpRequest, upload: ImportUpload, confirmed: queue.Confirmed | None = None
+    ) -> HttpResponse:
+        if upload.run is not None and upload.run.state in IMPORTED:
+            self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
+        elif upload.waits_since is None:
+            queue.put(upload, confirmed)
+        return self._work_page(upload)
+
+    def _check(self, upload: ImportUpload) -> HttpResponse:
+        """Check the file for the first time and show what it would do; raises `ImportRejectedError`."""
+        queue.put(upload)
+        if upload.work is not None and upload.work["state"] == "rejected":
+            raise ImportRejectedError(upload.work["why"])
+        return self._work_page(upload)
+
+    def _work_page(self, upload: ImportUpload) -> HttpResponse:
+        return HttpResponseRedirect(reverse("admin:pets_importrun_work", args=[upload.pk]))
+
+
+def _counted(run: ImportRun, count: int) -> str:
+    """Return a count of animals, or a dash for an import that wrote none."""
+    return f"{count:,}" if run.state in IMPORTED else NOTHING
+
+
+def _may_add_categories(request: Any) -> bool:
+    return bool(request.user.has_perm("categories.add_category"))
+
+
+def _sender() -> Sender:
+    return Sender(who=acting().actor[:150])

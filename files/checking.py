@@ -1,0 +1,241 @@
+"""Checks rows by the rules of the API, and says what is wrong with them, also beside other rows and the catalogue."""
+
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, cast
+
+from django.core.exceptions import ValidationError
+
+from categories.models import Category
+from categories.names import validate_name
+from categories.similar import Similar
+from files.errors import FileError, RowError, error_in, quoted
+from files.near import differences
+from files.options import Options
+from files.readers.rows import BLANK, Block, Cells, Damaged
+from files.staging import Found, Kind
+from pets import rules
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, STATUS, Checked, CheckedColumns, Column
+
+NO_SUCH_NAME = "does not exist."
+DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'
+TOO_SIMILAR = 'is too similar to "{similar}" to be created.'
+MOST_NEW_CATEGORIES = 2_000  # of one file. They are held in memory, and so many are a mistake
+IN_BLOCKS = {ID, *(column.header for column in COLUMNS)}  # the columns of a file whose rows can be checked in blocks
+PLAIN_ID = re.compile("(?:[1-9][0-9]{0,17})?")  # a blank cell, or a number that is sure to fit into 64 bits
+BOTH = "and category say the same: give one of them."
+
+
+class Categories:
+    """The categories there are, and those that the file adds."""
+
+    def __init__(self, options: Options) -> None:
+        self._create, self._force = options.create_categories, options.force_categories
+        self.ids = dict(Category.objects.values_list("name", "pk"))
+        self._names = {number: name for name, number in self.ids.items()}
+        self.added: dict[str, int] = {}
+        """The names that are new, with the numbers that replace them until they are stored: -1, -2 and so on."""
+
+    def by_name(self, name: Any) -> int:
+        """Return the id; raises `ValidationError`."""
+        if not isinstance(name, str):
+            raise ValidationError(rules.NOT_A_STRING)
+        if (known := self.ids.get(name) or self.added.get(name)) is not None:
+            return known
+        similar = self._similar.find(name)
+        if not self._create:
+            raise ValidationError(DID_YOU_MEAN.format(similar=similar) if similar else NO_SUCH_NAME)
+        validate_name(name)
+        if similar and not self._force:
+            raise ValidationError(TOO_SIMILAR.format(similar=similar))
+        if len(self.added) >= MOST_NEW_CATEGORIES:
+            message = f"There are more than {MOST_NEW_CATEGORIES:,} new categories. Is it the right column?"
+            raise FileError(message)
+        self._similar.add(name)
+        return self.added.setdefault(name, -len(self.added) - 1)
+
+    def defaults(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Return what `Reading.defaults` says, by the name of the column; raises `FileError` for no category."""
+        name = given.get(CATEGORY.header)
+        if name is not None and name not in self.ids:
+            message = f"The default category {quoted(name)} does not exist."
+            raise FileError(message)
+        values = {STATUS.name: given.get(STATUS.header), CATEGORY.name: self.ids.get(name or "")}
+        return {column: value for column, value in values.items() if value is not None}
+
+    @cached_property
+    def _similar(self) -> Similar:
+        return Similar(self.ids)
+
+    def numbers(self, names: Sequence[str]) -> list[int] | None:
+        """Return the id of each, or the number of one to be added; None if there is a name that was not met before."""
+        known = {name: self.ids.get(name) or self.added.get(name) for name in set(names)}
+        numbers = [known[name] for name in names]
+        return None if None in known.values() else cast("list[int]", numbers)
+
+    def name(self, number: int) -> str:
+        """Return the name of a category by its id, or by the number of one to be added."""
+        return self._names[number] if number > 0 else list(self.added)[-number - 1]
+
+    def by_id(self, value: Any) -> int:
+        """Return the id; raises `ValidationError`."""
+        number = rules.identifier(value)
+        if number not in self._names:
+            raise ValidationError(rules.NO_SUCH_CATEGORY)
+        return number
+
+
+class Check:
+    """Turns the cells of a row into what is staged, or into its errors."""
+
+    def __init__(self, options: Options, header: Sequence[str] | None) -> None:
+        """`header`: the columns of the file; None if each row names its own. Raises `FileError`."""
+        self._keep_blanks, self._ignore_ids = options.keep_blanks, options.ignore_ids
+        self._cleared = COLUMNS if header is None else [each for each in COLUMNS if _is_in(header, each)]
+        self.categories = categories = Categories(options)
+        self.defaults = categories.defaults(options.reading.defaults)  # of a new animal, by the name of the column
+        self._defaults = {each.name: each.default for each in COLUMNS if each.default is not None} | self.defaults
+        self._names_categories = header is not None and CATEGORY_ID not in header
+        """Whether a category that is missing is called `category`."""
+        identifier = (lambda _value: None) if self._ignore_ids else _identifier
+        self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {ID: (ID, identifier)}
+        """By its header: the name and the rule of each column, in the order in which errors are shown."""
+        for column in COLUMNS:
+            if column.rule is not None:
+                self._columns[column.header] = column.name, column.rule
+            else:
+                self._columns[CATEGORY_ID] = column.name, categories.by_id
+                self._columns[column.header] = column.name, categories.by_name
+        self._columns[STATUS.header] = STATUS.name, _status
+
+    def __call__(self, line: int, cells: Cells | Damaged) -> Checked | list[RowError]:
+        """Return the row, or its errors in the order of the columns."""
+        if isinstance(cells, Damaged):
+            return [RowError(line, "", cells.message, cells.code)]
+        values: dict[str, Any] = {}
+        errors = []
+        for header, cell in cells.items():
+            if column := self._columns.get(header):
+                name, rule = column
+                try:
+                    values[name] = rule(cell)
+                except ValidationError as error:
+                    errors.append(error_in(line, header, " ".join(error.messages), cell))
+                    error.__traceback__ = None  # Django's error refers to itself, so it would keep the row for long
+        if not (values.get(ID) or REFERENCE.name in values):
+            errors += self.missing(line, cells)
+            values = self._defaults | values
+        elif not self._keep_blanks:
+            errors += self.missing(line, cells, self._cleared)
+            values = {each.name: self._defaults.get(each.name) for each in self._cleared} | values
+        if CATEGORY.header in cells and CATEGORY_ID in cells:
+            errors.append(RowError(line, CATEGORY_ID, BOTH))
+        if errors:
+            order = list(self._columns)
+            return sorted(errors, key=lambda error: order.index(error.field))
+        return Checked(line, **values)
+
+    def block(self, block: Block) -> CheckedColumns | None:
+        """Return rows that have the usual cells and no error, in a fifth of the time; None if one is different."""
+        cells = dict(zip(block.columns, zip(*block.cells, strict=True), strict=True))
+        if not cells.keys() <= IN_BLOCKS:
+            return None
+        count = len(block.cells)
+        ids = [""] * count if self._ignore_ids else cells.get(ID, [""] * count)
+        values: dict[str, Sequence[Any] | None] = {
+            "line": range(block.first, block.first + count),
+            "rejected": [False] * count,
+            ID: [int(cell) if cell else None for cell in ids] if all(map(PLAIN_ID.fullmatch, ids)) else None,
+        }
+        for column in COLUMNS:
+            given = cells.get(column.header)
+            values[column.name] = [None] * count if given is None else self._column(column, given)
+        return None if None in values.values() else [values[field] or () for field in Checked._fields]
+
+    def _column(self, column: Column, cells: Sequence[str]) -> Sequence[Any] | None:
+        """Return what is stored for the cells of a column; None if that needs a look at each of them."""
+        if column.rule is None:
+            return self.categories.numbers(cells)
+        blank = {""} if column is REFERENCE else set()
+        try:
+            stored = {cell: column.rule(cell) for cell in {*cells} - blank}
+        except ValidationError:
+            return None
+        return None if BLANK in stored else [stored.get(cell) for cell in cells]
+
+    def missing(self, line: int, there: Container[str], needed: Iterable[Column] = COLUMNS) -> list[RowError]:
+        """Return an error for each needed column that has no default and whose header is not in `there`."""
+        called = {CATEGORY: CATEGORY.header if self._names_categories else CATEGORY_ID}
+        return [
+            RowError(line, called.get(column, column.header), rules.REQUIRED)
+            for column in needed
+            if column.required and column.name not in self._defaults and not _is_in(there, column)
+        ]
+
+    def cells(self, row: Checked) -> Cells:
+        """Return a row as the file had it."""
+        cells: Cells = {ID: row.id} | {column.header: getattr(row, column.name) for column in COLUMNS}
+        if row.category_id is not None and (self._names_categories or row.category_id < 0):
+            cells[CATEGORY.header] = self.categories.name(row.category_id)
+        else:
+            cells[CATEGORY_ID] = cells.pop(CATEGORY.header)
+        return {header: value for header, value in cells.items() if value is not None}
+
+    def about(self, line: int, cells: Cells | Damaged) -> Checked | None:
+        """Return what a row with errors says about which animal it is, if that is no error; None if it says nothing."""
+        known: dict[str, Any] = {}
+        if not isinstance(cells, Damaged):
+            for header in (ID, REFERENCE.header):
+                try:
+                    known[header] = self._columns[header][1](cells[header])
+                except (ValidationError, KeyError) as error:
+                    error.__traceback__ = None
+        return Checked(line, **known, rejected=True) if known else None
+
+
+def _is_in(headers: Container[str], column: Column) -> bool:
+    return column.header in headers or (column is CATEGORY and CATEGORY_ID in headers)
+
+
+def _identifier(value: Any) -> int:
+    """Return the id; says of text, which a request cannot have for it, what is wrong with it."""
+    if isinstance(value, str) and not value.isdecimal():
+        message = "must be digits only."
+        raise ValidationError(message)
+    return rules.identifier(value)
+
+
+def _status(value: Any) -> str:
+    """Return the status; in a file, unlike in a request, case does not matter."""
+    return rules.status(value.lower() if isinstance(value, str) else value)
+
+
+MESSAGES = {
+    Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
+    Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
+    Kind.NO_REFERENCE: "is what programs write where there is nothing. Leave the cell blank.",
+}
+NEAR = "looks like {theirs} of animal {other}. They differ by {odd}."
+ACCEPT = " If it is right, use --accept-references."
+
+
+def errors_of(found: Found, check: Check, *, place: str, hint: str) -> list[RowError]:
+    """Return what is wrong with a row. `place`: what lines are called; `hint`: how a person can import it as it is."""
+    row, kind, other, near = found
+    errors = []
+    if near is not None:
+        odd = differences(near.reference, near.theirs)
+        message = NEAR.format(theirs=quoted(near.theirs), other=near.id, odd=odd) + hint
+        errors.append(error_in(near.line, REFERENCE.header, message, near.reference))
+    if kind is Kind.INCOMPLETE:
+        there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
+        errors += check.missing(row.line, there)
+    elif kind in MESSAGES:
+        by_id = kind is Kind.UNKNOWN_ID or (kind is Kind.SAME_ANIMAL and row.id is not None)
+        field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
+        message = MESSAGES[kind].format(place=place, other=other) + (hint if kind is Kind.NO_REFERENCE else "")
+        errors.append(error_in(row.line, field, message, value))
+    return errors

@@ -1,0 +1,205 @@
+"""`manage.py export_pets`: the catalogue as a file."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandParser
+from django.db.models import QuerySet
+
+from categories.models import Category
+from categories.names import validate_name
+from categories.similar import Similar
+from commands.arguments import moment
+from commands.base import StoreCommand
+from commands.exits import Exit, ExitError
+from files.exporting import FileFormat, Form, form_named, write_pets
+from files.exporting.rows import headers
+from files.exporting.sheet import TooManyAnimalsError
+from files.progress import Progress
+from files.whole import BLOCK, FileInTheWayError, whole_file
+from pets.models import Pet, PetStatus
+
+STANDARD_OUTPUT = "-"
+
+
+class Command(StoreCommand):
+    help = (
+        "Write the catalogue, or a part of it, to a file that import_pets reads back. The file is CSV, JSON lines or "
+        f"XLSX, with the columns {', '.join(headers(ids=True))}. It appears whole or not at all. "
+        "Hide the progress with -v0."
+    )
+    examples = ("animals.csv", "animals.xlsx --status available --category Dogs")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "file",
+            metavar="FILE",
+            help="Its name ends in .csv, .jsonl, .ndjson or .xlsx; .gz after the first three compresses it."
+            " - is standard output.",
+        )
+        parser.add_argument(
+            "--format",
+            choices=[file_format.value for file_format in FileFormat],
+            help="Set the format if the name does not show it; for standard output the default is csv.",
+        )
+        parser.add_argument("--gzip", action="store_true", help="Compress standard output.")
+        parser.add_argument("--force", action="store_true", help="Replace FILE if it exists.")
+        parser.add_argument(
+            "--formula-safe",
+            action="store_true",
+            help="Put a ' before every cell that begins with = + - @ ' or a tab, which a spreadsheet program may take"
+            " for a formula. import_pets --formula-safe removes it again. For CSV and XLSX.",
+        )
+        parser.add_argument(
+            "--for-spreadsheets",
+            action="store_true",
+            help="Like --formula-safe, and begin CSV with a byte order mark: without it, Excel garbles letters.",
+        )
+        parser.add_argument(
+            "--no-ids",
+            action="store_false",
+            dest="ids",
+            help="Leave out the column id, for another catalogue: import_pets finds animals by it.",
+        )
+        parser.add_argument(
+            "--template",
+            action="store_true",
+            help="Write only the header: a file to fill in with new animals and import. For CSV and XLSX.",
+        )
+        _add_selection(parser)
+
+    def handle(self, **options: Any) -> None:
+        file, form, pets, began = options["file"], _form(options), _selected(options), time.monotonic()
+        printing = file == STANDARD_OUTPUT
+        if printing:
+            self._check_standard_output(form)
+        with _clear_errors(file):
+            animals = self._export(pets, form, options)
+        what = "a template" if options["template"] else f"{animals:,} {'animal' if animals == 1 else 'animals'}"
+        if printing and options["verbosity"]:
+            self.complain(f"Wrote {what} to standard output.", style=str)  # it is no error
+        elif self.as_json or options["verbosity"]:
+            seconds = round(time.monotonic() - began, 3)
+            size = Path(file).stat().st_size
+            done = {"state": Exit.DONE.state, "file": file, "format": str(form), "animals": animals}
+            self.report(f"Wrote {what} to {file}.", done | {"bytes": size, "seconds": seconds})
+
+    def _check_standard_output(self, form: Form) -> None:
+        if self.as_json:
+            _end("--json is for a file: standard output holds the animals.")
+        if form.is_binary and self.stdout.isatty():
+            _end("A terminal cannot show XLSX or gzip. Name a file, or redirect standard output to one.")
+
+    def _export(self, pets: QuerySet[Pet], form: Form, options: dict[str, Any]) -> int:
+        progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
+        with progress.exporting(pets.count), self._output(options) as out:
+            return write_pets(pets, out, form=form, progress=progress.add)
+
+    def _output(self, options: dict[str, Any]) -> AbstractContextManager[BinaryIO]:
+        """Return the file, or the descriptor: `sys.stdout` has no buffer if PYTHONUNBUFFERED is set."""
+        if options["file"] == STANDARD_OUTPUT:
+            return open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False)
+        return whole_file(Path(options["file"]), replace=options["force"])
+
+
+@contextmanager
+def _clear_errors(file: str) -> Iterator[None]:
+    """Turn what stops an export into an `ExitError`; a closed pipe ends it silently."""
+    place = "Standard output" if file == STANDARD_OUTPUT else file
+    try:
+        yield
+    except FileInTheWayError as error:
+        _end(f"{place} {error}", Exit.REJECTED)
+    except TooManyAnimalsError as error:
+        _end(str(error), Exit.REJECTED)
+    except BrokenPipeError:  # the reader has read enough
+        _end("", Exit.BROKEN_PIPE)
+    except FileNotFoundError:
+        _end(f"{place} cannot be written: its folder does not exist.", Exit.FAILED)
+    except OSError as error:
+        _end(f"{place} cannot be written: {error.strerror or error}.", Exit.FAILED)
+    except KeyboardInterrupt:
+        became = "finished" if file == STANDARD_OUTPUT else "written"
+        _end(f"Stopped. {place} was not {became}.", Exit.STOPPED)
+
+
+def _end(message: str, status: Exit = Exit.USAGE) -> NoReturn:
+    raise ExitError(message, status=status) from None
+
+
+def _add_selection(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--status",
+        action="append",
+        choices=PetStatus.values,
+        help="Write only animals with this status. Repeat it for more.",
+    )
+    parser.add_argument(
+        "--category",
+        action="append",
+        metavar="NAME",
+        help="Write only animals of the category with this name. Repeat it for more.",
+    )
+    parser.add_argument(
+        "--changed-since",
+        type=moment,
+        metavar="TIME",
+        help="Write only animals that were added or changed at this time or later: 2026-11-21 or"
+        " 2026-11-21T09:30:00Z; UTC unless it names a zone.",
+    )
+
+
+def _form(options: dict[str, Any]) -> Form:
+    """Return what the options and the name of the file ask for; raises `ExitError`."""
+    file, wanted = options["file"], options["format"]
+    if os.path.isdir(file):  # noqa: PTH112 - `Path.is_dir` raises for a folder in a closed one
+        _end(f"{file} is a folder. Name a new file in it.")
+    named, compressed = (None, options["gzip"]) if file == STANDARD_OUTPUT else form_named(file)
+    if file == STANDARD_OUTPUT:
+        named = FileFormat(wanted or FileFormat.CSV)
+    elif options["gzip"]:
+        _end("--gzip is for standard output. A file is compressed if its name ends in .gz.")
+    if not named and not wanted:
+        _end(f"{file} does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format.")
+    if named and wanted and named != wanted:
+        _end(f"The name {file} and --format {wanted} contradict each other.")
+    if options["template"] and FileFormat.JSONL in {named, wanted}:
+        _end("A template is CSV or XLSX: JSON lines have no header.")
+    try:
+        return Form(
+            file_format=named or FileFormat(wanted),
+            compressed=compressed,
+            ids=options["ids"] and not options["template"],
+            formula_safe=options["formula_safe"] or options["for_spreadsheets"],
+            marked=options["for_spreadsheets"],
+        )
+    except ValueError as error:
+        _end(str(error))
+
+
+def _selected(options: dict[str, Any]) -> QuerySet[Pet]:
+    """Return the animals that the options choose; raises `ExitError` if there is no such category."""
+    pets = Pet.objects.filter(pk__lt=0) if options["template"] else Pet.objects.all()  # none() has no statement
+    if options["status"]:
+        pets = pets.filter(status__in=options["status"])
+    if options["category"]:
+        pets = pets.filter(category__in=[_category(name) for name in options["category"]])
+    if options["changed_since"]:
+        pets = pets.filter(updated_at__gte=options["changed_since"])
+    return pets
+
+
+def _category(name: str) -> Category:
+    try:
+        validate_name(name)  # a database would not even look for some names
+        return Category.objects.get(name=name)
+    except (ValidationError, Category.DoesNotExist):
+        likely = Similar(Category.objects.values_list("name", flat=True)).find(name)
+        hint = f' Did you mean "{likely}"?' if likely else ""
+        _end(f'No category is called "{name}".{hint}', Exit.USAGE)

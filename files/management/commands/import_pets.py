@@ -1,0 +1,268 @@
+"""`manage.py import_pets`: a file of animals into the catalogue."""
+
+import re
+import sys
+from argparse import ArgumentTypeError
+from dataclasses import fields
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from commands.arguments import count
+from commands.base import StoreCommand
+from commands.exits import Exit, ExitError
+from files.encodings import known_encoding
+from files.errors import HeaderError, ImportRejectedError
+from files.management.arguments import new_file
+from files.management.ending import ending
+from files.options import Options, Outcome
+from files.progress import Progress
+from files.readers.rows import Reading
+from files.readers.separated import DELIMITERS
+from files.report import as_json, report
+from files.run import import_file
+from files.source import FORMATS, MAX_UNPACKED
+from pets.columns import CATEGORY, HEADERS, STATUS
+from pets.models import ImportState, PetStatus
+
+NOTHING = "Nothing changed."
+DEFAULTS = {CATEGORY.header: "default_category", STATUS.header: "default_status"}
+COLUMN_OPTIONS = "See --map, --header-row and --ignore-unknown-columns."
+SHOWN = 20
+"""Errors that are printed; `--json` and `--rejects` have more."""
+
+
+class Command(StoreCommand):
+    help = (
+        "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row with the id or the "
+        "external_reference of an animal changes it; every other row adds one. All or nothing: docs/import-commands.md."
+        " Hide the progress with -v0."
+    )
+    examples = ("animals.csv --dry-run", "supplier.xlsx --create-categories --on-error skip --rejects rejects.csv")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", metavar="FILE", help='The file, or "-" for standard input.')
+        reading = parser.add_argument_group("reading", "The file shows all of this, unless you set it.")
+        reading.add_argument("--format", choices=FORMATS, help="The kind of file.")
+        reading.add_argument(
+            "--encoding",
+            type=_encoding,
+            metavar="NAME",
+            help="The encoding, such as cp1250; every one that Python knows. A byte order mark wins.",
+        )
+        reading.add_argument(
+            "--delimiter",
+            choices=DELIMITERS,
+            metavar="CHARACTER",
+            help="The character between the cells of a CSV file: , ; | or tab.",
+        )
+        reading.add_argument("--sheet", metavar="NAME", help="Read this sheet of a workbook, not the first one.")
+        reading.add_argument(
+            "--header-row",
+            type=count,
+            default=1,
+            metavar="N",
+            help="Look for the header from line N on, or row N of a sheet, and leave out what is above it.",
+        )
+        reading.add_argument(
+            "--map",
+            type=_mapping,
+            dest="mapping",
+            action="append",
+            default=[],
+            metavar="TITLE=COLUMN",
+            help="Read the column TITLE as COLUMN, for example Tier=name. Repeat it for more columns.",
+        )
+        reading.add_argument(
+            "--ignore-unknown-columns",
+            dest="ignore_unknown",
+            action="store_true",
+            help="Ignore columns that an import does not have.",
+        )
+        reading.add_argument(
+            "--profile",
+            metavar="NAME",
+            help="Read the columns as this profile says, wherever in the first rows its header is.",
+        )
+        reading.add_argument(
+            "--save-profile",
+            metavar="NAME",
+            help="Once the file is imported, keep how its columns were read, for --profile and the back office.",
+        )
+        reading.add_argument(
+            "--default-category", metavar="NAME", help="The category of new animals whose rows have none."
+        )
+        reading.add_argument(
+            "--default-status",
+            choices=PetStatus.values,
+            help="The status of new animals whose rows have none; without it they are available.",
+        )
+        reading.add_argument(
+            "--max-unpacked",
+            type=_size,
+            default=MAX_UNPACKED,
+            metavar="SIZE",
+            help="Reject a compressed file, or a pipe, that holds more: bytes, or with K, M, G or T; default 20G.",
+        )
+        reading.add_argument(
+            "--formula-safe", action="store_true", help="Drop the ' that export_pets --formula-safe put before cells."
+        )
+        rows = parser.add_argument_group("rows")
+        rows.add_argument(
+            "--create-categories",
+            action="store_true",
+            help="Create the categories that do not exist, and list them; without it they are errors. A name that "
+            "looks like a typo of another stays an error.",
+        )
+        # An option of its own, as one with an optional value would take FILE for it.
+        rows.add_argument(
+            "--create-categories=force",
+            action="store_true",
+            dest="force_categories",
+            help="Create also those whose names look like typos of others.",
+        )
+        rows.add_argument(
+            "--ignore-ids",
+            action="store_true",
+            help="Skip the column id, for a file from another catalogue. Without this, id says which animal to change.",
+        )
+        rows.add_argument(
+            "--accept-ids",
+            action="store_true",
+            help="Import also if most rows with an id change the name and also the reference or category of its "
+            "animal, as those of another catalogue would.",
+        )
+        rows.add_argument(
+            "--blank",
+            choices=("keep", "clear"),
+            default="keep",
+            help="What a blank cell does to an animal that is there: keep its value (default), or clear it. Only "
+            "the status can be cleared, to available; a blank name or category is then an error.",
+        )
+        rows.add_argument(
+            "--on-error",
+            choices=("abort", "skip"),
+            default="abort",
+            help="What to do with a row that has an error: abort the import (default), or skip the row.",
+        )
+        rows.add_argument(
+            "--max-errors",
+            type=_count,
+            metavar="N",
+            help="With --on-error skip: abort if more rows than N have errors.",
+        )
+        rows.add_argument(
+            "--rejects",
+            type=new_file,
+            metavar="NEWFILE",
+            help="Keep the rejected rows in this file, each with _line, _code and _message. Fix them and import it. "
+            "Rows whose errors show only beside other rows or the catalogue come last: sort by _line for your order. "
+            "A file that a dry run wrote is replaced if nobody changed it.",
+        )
+        rows.add_argument(
+            "--missing",
+            choices=("report",),
+            help="List the animals of the catalogue that are not in the file. They are never changed.",
+        )
+        rows.add_argument(
+            "--accept-references",
+            action="store_true",
+            help="Import also references and names that look altered by a spreadsheet program or a wrong "
+            "encoding, and references that look like that of another animal.",
+        )
+        parser.add_argument(
+            "--changes",
+            type=new_file,
+            metavar="NEWFILE",
+            help="Write every change of a field to this file: CSV, or JSON lines if its name ends in .jsonl.",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="Show what would change, and save nothing.")
+        parser.add_argument("--allow-empty", action="store_true", help="Import a file that has no rows.")
+        parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")
+
+    def handle(self, **options: Any) -> None:
+        chosen = _options(options)
+        progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
+        with ending():
+            try:
+                outcome = import_file(options["file"], chosen, progress)
+            except HeaderError as error:
+                message = f"{error} {COLUMN_OPTIONS}"
+                raise ImportRejectedError(message) from None
+            self._report(outcome)
+        if outcome.run.rejected:
+            raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
+
+    def _report(self, outcome: Outcome) -> None:
+        run = outcome.run
+        if not self.as_json:
+            for error in outcome.errors[:SHOWN]:
+                self.complain(f"{outcome.place} {error.line:,}: {error.text}")
+            if run.rejected > SHOWN:
+                self.complain("There are more; --rejects FILE keeps all of them.")
+        if outcome.rejection is None:
+            self.report(report(outcome), as_json(outcome))
+        elif run.state == ImportState.ALREADY:
+            message = f"{outcome.rejection} To import it again, use --again ({run})."
+            raise ExitError(message, status=Exit.ALREADY_IMPORTED, result=as_json(outcome))
+        else:
+            said = outcome.rejection if outcome.rejection.startswith(NOTHING) else f"{outcome.rejection} {NOTHING}"
+            rejects = f"\nThe rejected rows are in {run.rejects}." if run.rejects else ""
+            message = f"{said} ({run}){rejects}"
+            raise ExitError(message, status=Exit.REJECTED, result=as_json(outcome))
+
+
+def _encoding(name: str) -> str:
+    try:
+        return known_encoding(name)
+    except LookupError:
+        message = f"{name} is not an encoding that Python knows. Examples: utf-8, utf-16-le, cp1250, cp932."
+        raise ArgumentTypeError(message) from None
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        message = "must be a number, 0 or more."
+        raise ArgumentTypeError(message)
+    return int(text)
+
+
+def _size(text: str) -> int:
+    found = re.fullmatch("([0-9]{1,12})([KMGT]?)B?", text.upper())
+    if not found:
+        message = "must be a number of bytes, such as 500M or 20G."
+        raise ArgumentTypeError(message)
+    return int(found[1]) * int(1000 ** " KMGT".index(found[2] or " "))
+
+
+def _mapping(text: str) -> tuple[str, str]:
+    title, _, column = text.rpartition("=")
+    if not title or column not in HEADERS:
+        message = f"must be TITLE=COLUMN. Columns: {', '.join(HEADERS)}."
+        raise ArgumentTypeError(message)
+    return title, column
+
+
+def _options(given: dict[str, Any]) -> Options:
+    if given["max_errors"] is not None and given["on_error"] == "abort":
+        message = "--max-errors is for --on-error skip: without it every error aborts the import."
+        raise ExitError(message, status=Exit.USAGE)
+    if given["changes"] is not None and given["changes"] == given["rejects"]:
+        message = "--changes and --rejects must be two files."
+        raise ExitError(message, status=Exit.USAGE)
+    if given["profile"] is not None and (given["mapping"] or given["save_profile"] or given["header_row"] > 1):
+        message = "--profile has the header and its columns. Leave out --map, --header-row and --save-profile."
+        raise ExitError(message, status=Exit.USAGE)
+    given |= {
+        "mapping": dict(given["mapping"]),
+        "defaults": {name: given[key] for name, key in DEFAULTS.items() if given[key] is not None},
+        "create_categories": given["create_categories"] or given["force_categories"],
+        "keep_blanks": given["blank"] == "keep",
+        "skip_errors": given["on_error"] == "skip",
+        "accept_near": given["accept_references"],
+        "report_missing": given["missing"] == "report",
+    }
+    reading, options = ({each.name for each in fields(kind)} & given.keys() for kind in (Reading, Options))
+    return Options(
+        reading=Reading(**{name: given[name] for name in reading}), **{name: given[name] for name in options}
+    )

@@ -1,0 +1,180 @@
+"""Finds references that only look like that of another animal.
+
+`R1` with a blank behind it or in other code points, and what a spreadsheet program writes in another way.
+"""
+
+import unicodedata
+from collections.abc import Callable, Container
+from functools import cache, reduce
+from itertools import islice
+
+from django.db import connection
+
+from files.altered import (
+    CALCULATED,
+    EXACT_DIGITS,
+    FALSE,
+    SHOWN_WHOLE,
+    TRUE,
+    as_shortened,
+    keys_of_catalogue,
+    keys_of_file,
+    keys_of_money,
+    plain_value,
+)
+from files.dates import BESIDE_NAME
+from files.encodings import misread
+from files.languages import currencies, months
+from pets.sql import BATCH, execute, is_not_ascii, stream
+
+INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+"""What takes no place: soft hyphen, zero-width characters, and the byte order mark."""
+
+AS_VALUE = "how a spreadsheet program writes numbers, dates, times and formulas"
+
+PLAIN: dict[str, Callable[[str], str]] = {
+    "an invisible character": lambda text: text.translate(dict.fromkeys(map(ord, INVISIBLE))),
+    "letters stored in another way": lambda text: unicodedata.normalize("NFC", text),
+    "a blank at an end": str.strip,
+    AS_VALUE: plain_value,
+}
+"""What a reference can differ by and still look the same to a person or a spreadsheet program, and what removes it."""
+
+
+def plain(reference: str) -> str:
+    """Return the reference without all that it may differ by."""
+    return _without(PLAIN, reference)
+
+
+def differences(one: str, other: str) -> str:
+    """Return in words by what two references differ that look alike."""
+    if plain(one) != plain(other):
+        return AS_VALUE if misread(one) is None else "the encoding in which it was read"
+    others = {what: PLAIN.keys() - {what} for what in PLAIN}
+    return " and ".join(what for what, rest in others.items() if _without(rest, one) != _without(rest, other))
+
+
+def _without(whats: Container[str], text: str) -> str:
+    """Return the text without these of `PLAIN`."""
+    return reduce(lambda left, each: PLAIN[each](left) if each in whats else left, PLAIN, text)
+
+
+DIGITS = "ltrim(external_reference, '0123456789') = ''"
+LIKE_DATES = ("%:%", "%/%/%", "%/____", "____-__", "%-%-%", "%.%.%", "% %/%")
+NUMBER = """
+    ((external_reference NOT LIKE '_%-%' OR lower(external_reference) LIKE '%e-%' OR external_reference LIKE '%-')
+    AND ltrim(external_reference, '0123456789.,+-Ee%$()'' \u2019\u00a0\u202f') = '')
+"""
+TIME_OR_DATE = f"""
+    ((length(replace(external_reference, ' ', '')) <= 11 OR external_reference LIKE '%:__%')
+    AND (length(external_reference) <= 5 OR {" OR ".join(f"external_reference LIKE '{like}'" for like in LIKE_DATES)})
+    AND ltrim(external_reference, '0123456789.-/: TAaPpMm') = '')
+"""
+"""Without what only begins like one, such as `26-000123`: a catalogue may have a million of these."""
+
+OTHER = f"""
+    (lower(external_reference) IN {(*sorted(TRUE | FALSE),)} OR external_reference LIKE '%:5__'
+    OR substr(external_reference, 1, 1) IN ('=', '+', '-', '@', '#'))
+"""
+CUT = f"(length(external_reference) > {EXACT_DIGITS} AND external_reference LIKE '%0')"
+"""Digits behind the last that a program keeps."""
+
+WORD = f"lower(trim(external_reference, '{BESIDE_NAME}'))"
+MONTH_OR_MONEY = f"""
+    ({WORD} IN ({{words}}) AND length({WORD}) > 1 AND length(external_reference) <= 50
+    AND (length(rtrim(external_reference, '0123456789')) >= length(external_reference) - 4
+    OR external_reference LIKE '% %') OR {WORD} IN ({{letters}}) AND (external_reference LIKE '%.__'
+    OR external_reference LIKE '%,__' OR external_reference LIKE '%,__ %' OR external_reference LIKE '%.__ %'))
+"""
+"""Without `MAY-000123`, of which a catalogue may have a million too, and `R1`."""
+
+PADDED = f"external_reference LIKE '0_%' AND {DIGITS}"
+UNPADDED = "COALESCE(NULLIF(ltrim(external_reference, '0'), ''), '0')"
+NEW = "NOT EXISTS (SELECT 1 FROM pets_pet k WHERE k.external_reference = r.external_reference)"
+
+
+@cache
+def _value() -> str:
+    """Return the condition that a spreadsheet program can take a reference in ASCII for a value."""
+    letters, words = (
+        ", ".join("'{}'".format(word.replace("'", "''")) for word in sorted(some) if word.isascii())
+        for some in (currencies(), currencies() | months().keys())
+    )
+    return f"({NUMBER} OR {TIME_OR_DATE} OR {OTHER} OR {MONTH_OR_MONEY.format(letters=letters, words=words)})"
+
+
+def note_odd_references() -> bool:
+    """Fill two temporary tables with the references, of the file and of the catalogue, that are not plain.
+
+    Return whether there are any: `NEAR` has nothing to find without them. Numbers and dates are passed over if the file
+    has no new one.
+    """
+    execute("CREATE TEMPORARY TABLE import_odd_rows (line bigint, plain text)")
+    execute("CREATE TEMPORARY TABLE import_odd_pets (id bigint, plain text)")
+    shortened: set[int] = set()
+    money: set[str] = set()
+    not_ascii, value = is_not_ascii("external_reference"), _value()
+    odd = f"(external_reference <> trim(external_reference) OR {not_ascii})"
+    values = f"SELECT 1 FROM import_rows r WHERE ({value} OR {not_ascii})"
+    filled = 0
+    if all(list(stream(f"{values} {limited} LIMIT 1")) for limited in ("", f"AND {NEW}")):  # the first costs less
+        odd += f" OR ({value} AND NOT ({DIGITS} AND NOT {CUT}))"
+        filled += execute(f"INSERT INTO import_odd_rows SELECT line, {UNPADDED} FROM import_rows WHERE {PADDED}")
+        filled += execute(f"INSERT INTO import_odd_pets SELECT id, {UNPADDED} FROM pets_pet WHERE {PADDED}")
+    rows = f"SELECT line, external_reference FROM import_rows WHERE {odd}"
+    pets = f"SELECT id, external_reference FROM pets_pet WHERE {odd}"
+    filled += _fill("import_odd_rows", rows, lambda text: _of_file(text, shortened, money))
+    filled += _fill("import_odd_pets", pets, lambda text: {plain(text)} | keys_of_catalogue(text))
+    numbers = (
+        f"SELECT id, external_reference FROM pets_pet WHERE {NUMBER} AND length(external_reference) > {SHOWN_WHOLE}"
+    )
+    if shortened:
+        filled += _fill("import_odd_pets", numbers, lambda text: as_shortened(text, shortened))
+    if money := {letters for letters in money if letters.isascii()}:
+        letters = ", ".join(f"'{each}'" for each in sorted(money))
+        amounts = f"SELECT id, external_reference FROM pets_pet WHERE {WORD} IN ({letters})"
+        filled += _fill("import_odd_pets", amounts, keys_of_catalogue)
+    if filled and list(stream(f"SELECT 1 FROM import_odd_pets WHERE plain = '{CALCULATED}' LIMIT 1")):
+        others = f"SELECT line FROM ({CANDIDATES}) n"  # a number that looks like another number was no formula
+        execute(
+            f"INSERT INTO import_odd_rows SELECT line, '{CALCULATED}' FROM import_rows"
+            f" WHERE {NUMBER} AND line NOT IN ({others})"
+        )
+    return bool(filled)
+
+
+def _of_file(reference: str, shortened: set[int], money: set[str]) -> set[str]:
+    """Return what a reference of the file may mean; add the digits that it was cut to, and the letters of its money."""
+    keys, cut = keys_of_file(reference)
+    money |= {key.partition(" ")[0] for key in keys_of_money(reference)}
+    if cut is not None:
+        shortened.add(cut.digits)
+        keys.add(cut.key)
+    return keys | {plain(reference), misread(reference) or reference}
+
+
+def _fill(table: str, references: str, keys: Callable[[str], set[str]]) -> int:
+    odd = ((number, key) for number, text in stream(references) for key in keys(text) if key != text)
+    filled = 0
+    while batch := list(islice(odd, BATCH)):
+        with connection.cursor() as cursor:
+            cursor.executemany(f"INSERT INTO {table} VALUES (%s, %s)", batch)
+        filled += len(batch)
+    return filled
+
+
+ODD_PETS = "(SELECT plain, min(id) AS low, max(id) AS high FROM import_odd_pets GROUP BY plain)"
+"""Many long numbers can become one, such as 5.90123E+12."""
+
+CANDIDATES = f"""
+    SELECT o.line, p.id AS low, p.id AS high
+    FROM import_odd_rows o JOIN pets_pet p ON p.external_reference = o.plain UNION ALL
+    SELECT o.line, p.low, p.high FROM import_odd_rows o JOIN {ODD_PETS} p ON p.plain = o.plain UNION ALL
+    SELECT r.line, p.low, p.high FROM {ODD_PETS} p JOIN import_rows r ON r.external_reference = p.plain
+"""
+NEAR = f"""
+    SELECT n.line, min(CASE WHEN n.low = r.id THEN n.high ELSE n.low END) AS other
+    FROM ({CANDIDATES}) n JOIN import_rows r ON r.line = n.line
+    WHERE NOT r.rejected AND (r.id IS NULL OR r.id <> n.low OR r.id <> n.high) AND {NEW} GROUP BY n.line
+"""
+"""The rows whose reference no animal has, and the animal of whose reference they are a near miss."""

@@ -1,0 +1,84 @@
+"""What the caller of an import decides, who that is, and the import's result."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from files import staging
+from files.changes import Changes, Counted, Planned
+from files.errors import RowError
+from files.readers.rows import Hidden, Reading
+from files.rejects import SHOWN, Rejected
+from pets.models import ImportRun, ImportState
+
+REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the caller decides."""
+
+    reading: Reading = field(default_factory=Reading)
+    profile: str | None = None  # read the columns as the profile of this name says
+    save_profile: str | None = None  # keep how the columns were read under this name
+    create_categories: bool = False
+    force_categories: bool = False  # also those whose names look like typos of others
+    ignore_ids: bool = False  # the column `id` says nothing: the file is from another catalogue
+    accept_ids: bool = False  # also if most rows make another animal of the one with their id
+    keep_blanks: bool = True  # a blank cell leaves the animal as it is; else it is cleared
+    skip_errors: bool = False
+    max_errors: int | None = None
+    rejects: Path | None = None
+    changes: Path | None = None  # write every change of a field to this file
+    accept_near: bool = False  # also references that look like another animal's
+    accept_references: bool = False  # also references and names that look like the work of a spreadsheet
+    accept_names: bool = True  # also names of new animals that look wrong
+    dry_run: bool = False
+    report_missing: bool = False  # list the animals of the catalogue that are not in the file
+    allow_empty: bool = False  # a file without a row is imported; else it is rejected, as it is likely cut short
+    again: bool = False  # the same file may be imported a second time
+    most_rows: int | None = None  # a file with more is rejected
+    for_page: bool = False  # keep what the first rows do, and ask about references that look like another animal's
+
+    def as_json(self) -> dict[str, Any]:
+        paths = {"rejects": self.rejects, "changes": self.changes}
+        return asdict(self) | {name: str(path) if path else None for name, path in paths.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sender:
+    """Who imports or undoes; `watch` is called before an import writes; what it raises ends that.
+
+    `started` gets the record as soon as it is there.
+    `record` is the one that an earlier preview of the same file made: it goes on in it.
+    """
+
+    who: str
+    watch: Callable[[], None] = lambda: None
+    record: ImportRun | None = None
+    started: Callable[[ImportRun], None] = lambda _run: None
+
+
+@dataclass
+class Outcome:
+    """The result of an import."""
+
+    run: ImportRun
+    place: str  # what lines count: "line", or "animal" in a JSON array
+    hidden: Hidden
+    rejected: Sequence[Rejected]  # the first rows with errors. A file of rejects holds all
+    new_categories: Sequence[str] = ()  # the names of the categories that it created, or would create
+    missing: Counted[staging.MissingAnimal] | None = None  # what the file lacks, if `report_missing`
+    changes: Changes | None = None  # what it changed, or would change; None if that was not found out
+    planned: Sequence[Planned] = ()  # what the first rows did, or would do, for a page
+    near: Counted[staging.Near] = field(default_factory=Counted)  # rows of a page; see `staging.Near`
+
+    @property
+    def rejection(self) -> str | None:
+        """Why nothing was written; None if it is done."""
+        return self.run.outcome if self.run.state in REJECTED else None
+
+    @property
+    def errors(self) -> list[RowError]:
+        return [error for row in self.rejected for error in row.errors][:SHOWN]

@@ -1,0 +1,269 @@
+"""Files of the back office that are checked or imported: small ones in the request, others by the process for work.
+
+All or nothing, as every import: if its process ends, nothing is written, and the file is begun again, once.
+"""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from changes.acting import acting, begin_request, identify
+from changes.naming import who
+from database.errors import described, failure_of
+from files import staging
+from files.changes import digest
+from files.errors import BusyError, ImportRejectedError, LockedError, OutcomeUnknownError
+from files.lock import is_free, only_import
+from files.options import Sender
+from files.page import found
+from files.progress import Note, Progress
+from files.run import import_locked, import_of
+from files.transactions import LOCKED, disconnect
+from files.uploads import opened, options_of
+from pets.models import IMPORTED, ImportRun, ImportUpload
+
+SMALL = 64 * 1024
+"""Bytes of a file that is checked, and imported, in the request that sends it: about a block of rows."""
+
+NAMED = 5  # rejected rows that the page of an import names
+LARGEST_REJECTS = 10 * 1024 * 1024  # bytes of the file of rejects that is kept
+OF_WORKER = {"METRICS_SLOT", "PETSTORE_SERVING"}  # what gunicorn's worker sets for itself
+LEAVING = 2  # seconds that a process has to stop reading
+CHANGED_SINCE = "Nothing changed. The catalogue has changed since this page was shown. Look again."
+STOPPED = "It was stopped. Nothing changed."
+FAILED = "It failed. Nothing changed. Try again. If it fails again, ask an operator."
+INTERRUPTED = "It was interrupted twice: its process ended. Nothing changed. Ask an operator."
+NOT_ALLOWED = "{} can no longer import this, so it was stopped. Nothing changed."
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmed:
+    """What its sender has seen and confirmed: the digest of a check, and which boxes were ticked."""
+
+    digest: str
+    options: Mapping[str, Any]
+
+
+class Reader:
+    """A process that checks or imports one file, so that it takes memory and processor of no one else."""
+
+    def __init__(self, upload: int) -> None:
+        self._upload = upload
+        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "work", "--file", str(upload)]
+        environment = {name: value for name, value in os.environ.items() if name not in OF_WORKER}
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment)  # noqa: S603 - our own
+
+    def goes_on(self) -> bool:
+        """Return whether it runs; end it if someone asks for that."""
+        if self._process.poll() is not None:
+            return False
+        if is_stopping(self._upload):
+            self._process.terminate()
+        return True
+
+    def end(self) -> None:
+        """Let it stop, and leave the file to the next process."""
+        self._process.terminate()
+        try:
+            self._process.wait(LEAVING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+
+def look_after(reader: Reader | None) -> Reader | None:
+    """Return the process that is at work on a file: this one, or one for the file that waits longest."""
+    if reader is not None and reader.goes_on():
+        return reader
+    upload = ImportUpload.objects.filter(waits_since__isnull=False).order_by("waits_since").values_list("pk").first()
+    return Reader(*upload) if upload and is_free() else None
+
+
+def put(upload: ImportUpload, confirmed: Confirmed | None = None) -> None:
+    """Let the file be checked, or imported if that is confirmed: at once if it is small and no other is at work."""
+    _let_go_on(upload.pk)
+    by = {"who": acting().actor, "request_id": acting().request_id}
+    upload.waits_since = timezone.now()
+    upload.work = by | {"state": "waiting", "checks": confirmed is None}
+    if confirmed is not None:
+        upload.work |= {"digest": confirmed.digest, "options": dict(confirmed.options)}
+    upload.save(update_fields=["waits_since", "work"])
+    if upload.size <= SMALL:
+        do(upload.pk)
+        upload.refresh_from_db(fields=["waits_since", "work", "run"])
+
+
+def stop(upload: ImportUpload) -> None:
+    """Stop it, whatever process is at work on it, or take it from the queue. What was saved by then stays saved."""
+    if connection.vendor == "sqlite":  # an import that writes keeps others from writing
+        _stop_file(upload.pk).touch()
+    else:
+        ImportUpload.objects.filter(pk=upload.pk).update(stop_asked=True)
+    if is_free():
+        do(upload.pk)
+
+
+def is_stopping(number: int) -> bool:
+    """Return whether someone asked to stop it."""
+    if connection.vendor == "sqlite":
+        return _stop_file(number).exists()
+    return ImportUpload.objects.filter(pk=number, stop_asked=True).exists()
+
+
+def do(number: int) -> None:
+    """Check or import a file that waits, in the name of its sender, unless another import runs."""
+    try:
+        with only_import():
+            upload = ImportUpload.objects.select_related("run", "uploaded_by").get(pk=number)
+            if upload.waits_since is not None:
+                begin_request(upload.work["request_id"])
+                identify(upload.work["who"])
+                _note(upload, _outcome(upload))
+    except (BusyError, LockedError, ImportUpload.DoesNotExist):
+        return
+    except DatabaseError as error:
+        if failure_of(error) is None:
+            raise
+        logger.warning("Upload %s waits for the database: %s. It is tried again.", number, described(error))
+        disconnect()
+    except ImportRejectedError as error:
+        _note(ImportUpload.objects.get(pk=number), {"state": "rejected", "why": str(error)})
+
+
+def _note(upload: ImportUpload, work: dict[str, Any]) -> None:
+    """Note how far it is. What has ended waits no more."""
+    upload.work = work
+    if work["state"] not in {"waiting", "running"}:
+        upload.waits_since = None
+        _let_go_on(upload.pk)
+    upload.save(update_fields=["work", "waits_since"])
+
+
+def _let_go_on(number: int) -> None:
+    if connection.vendor == "sqlite":
+        _stop_file(number).unlink(missing_ok=True)
+    else:
+        ImportUpload.objects.filter(pk=number).update(stop_asked=False)
+
+
+def _stop_file(number: int) -> Path:
+    path = Path(connection.settings_dict["NAME"])
+    return path.with_name(f"{path.name}.import-stop-{number}")
+
+
+def _outcome(upload: ImportUpload) -> dict[str, Any]:
+    """Check or import, and return what is noted of it; raises `LockedError`."""
+    work, is_again = upload.work, upload.work["state"] == "running"
+    if upload.run is not None and upload.run.state in IMPORTED:  # its process ended after the COMMIT
+        return {"state": "imported"}
+    if why := _why_not(upload):
+        return {"state": "stopped", "why": why}
+    if is_again and "again" in work:
+        return {"state": "interrupted", "why": INTERRUPTED}
+    begun = work | {"state": "running", "begun_at": timezone.now().isoformat()}
+    _note(upload, begun | ({"again": True} if is_again else {}))
+    try:
+        return _import(upload)
+    except LockedError:
+        _note(upload, work | {"state": "waiting"})
+        raise
+    except KeyboardInterrupt:
+        return {"state": "stopped", "why": STOPPED} if is_stopping(upload.pk) else work | {"state": "waiting"}
+    except Exception as error:
+        if failure_of(error) is not None:
+            raise
+        return _failed(upload, error)
+
+
+def _why_not(upload: ImportUpload) -> str:
+    """Return why it is not begun, or nothing: someone pressed Stop, or its sender lost the right to it."""
+    if is_stopping(upload.pk):
+        return STOPPED
+    rights = ["pets.add_importrun", *(["categories.add_category"] if upload.options["create_categories"] else [])]
+    return "" if upload.uploaded_by.has_perms(rights) else NOT_ALLOWED.format(who(upload.work["who"]))
+
+
+def _failed(upload: ImportUpload, error: Exception) -> dict[str, Any]:
+    """Return what is noted of a file that cannot be imported. One that was confirmed is checked again first."""
+    if isinstance(error, OutcomeUnknownError):
+        return {"state": "unknown", "why": str(error)}
+    if not isinstance(error, ImportRejectedError):
+        logger.error("The import of upload %s failed.", upload.pk, exc_info=error)
+        return {"state": "failed", "why": FAILED}
+    if upload.work["checks"]:
+        return {"state": "rejected", "why": str(error)}
+    upload.work |= {"state": "waiting", "checks": True}
+    return _outcome(upload) | {"why": str(error)}
+
+
+@contextmanager
+def _notes(upload: ImportUpload) -> Iterator[Note]:
+    """Note how far it is by a connection of its own: that of the import is copying rows, or may be rolled back."""
+    others = connection.copy()
+    if connection.vendor == "sqlite":
+        others.settings_dict["OPTIONS"]["timeout"] = 0.1  # while the import writes, no one else does
+
+    begun = timezone.now()
+
+    def note(*, left: float, **progress: Any) -> None:
+        times = {"begun_at": begun.isoformat(), "ends_at": (timezone.now() + timedelta(seconds=left)).isoformat()}
+        work = json.dumps(upload.work | progress | times)
+        with suppress(DatabaseError), others.cursor() as cursor:
+            cursor.execute("UPDATE pets_importupload SET work = %s WHERE id = %s", [work, upload.pk])
+
+    try:
+        yield note
+    finally:
+        others.close()
+
+
+def _import(upload: ImportUpload) -> dict[str, Any]:
+    work, seen = upload.work, dict[str, Any]()
+
+    def compare() -> None:
+        seen["digest"], seen["adds"] = digest(staging.tally()), staging.adds_without_reference()
+        if not work["checks"] and work["digest"] != seen["digest"]:
+            raise ImportRejectedError(CHANGED_SINCE)
+
+    def started(run: ImportRun) -> None:
+        upload.run = run
+        upload.save(update_fields=["run"])
+
+    with opened(upload) as source, tempfile.TemporaryDirectory() as folder:
+        earlier, rejects = import_of(source.sha256), Path(folder) / "rejects"
+        options = options_of(upload)
+        if work["checks"]:
+            options = replace(options, dry_run=True, again=True, rejects=rejects)
+        else:
+            options = replace(options, **work["options"])
+        sender = Sender(who=acting().actor[:150], watch=compare, record=upload.run, started=started)
+        with _notes(upload) as note:
+            outcome = import_locked(source, options, sender, Progress(None, shown=False, note=note))
+        if outcome.rejection is not None:
+            raise (LockedError if outcome.rejection == LOCKED else ImportRejectedError)(outcome.rejection)
+        if not work["checks"]:
+            rejected = [[row.line, " ".join(error.text for error in row.errors)] for row in outcome.rejected[:NAMED]]
+            return {"state": "imported", "rejected": rejected}
+        kept = rejects.exists() and rejects.stat().st_size <= LARGEST_REJECTS
+        upload.rejects = rejects.read_bytes() if kept else b""
+        upload.save(update_fields=["rejects"])
+        run = outcome.run
+        run.rejects, run.previewed_at = "", run.finished_at  # the file is gone
+        run.options |= {"rejects": None, "again": False}
+        run.save(update_fields=["rejects", "options", "previewed_at"])
+        twice = earlier.pk if earlier and seen["adds"] else None
+        return {"state": "checked", "digest": seen["digest"], "earlier": twice, "found": found(outcome)}

@@ -1,0 +1,174 @@
+"""The parts of an XLSX file (ECMA-376 part 2), each read as a stream of XML in little memory, whatever it holds."""
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, cast
+from xml.parsers import expat
+
+from files.errors import FileError
+
+LARGEST_DIRECTORY = 1024 * 1024  # bytes of the list of parts, which zipfile holds in memory
+LARGEST_TOKEN = 1024 * 1024  # bytes of a tag or comment. expat holds it in memory and begins it again with each block
+
+DEEPEST, MOST_NAMES = 100, 5_000
+"""Of elements in each other, and of names of elements and attributes: expat holds them in memory."""
+
+LONGEST_TEXT = 32_767 * len("_x0000_")
+"""Characters of a cell (Microsoft, "Excel specifications and limits"), of which each can be escaped."""
+
+BLOCK = 64 * 1024
+TOO_LARGE = "The workbook is too large, or made to take too much memory. Save it as CSV."
+
+Attributes = dict[str, str]
+LEVELS = {"t": 1, "v": 1, "rPh": -1}  # text counts in these, but not how it is pronounced
+NOTED, NONE = {"f", "v"}, frozenset[str]()
+
+
+class Element:
+    """An element of a part: its name without a prefix, its attributes, the text, and which of `NOTED` is in it."""
+
+    __slots__ = ("attributes", "inside", "name", "text")
+
+    def __init__(self, name: str, attributes: Attributes) -> None:
+        self.name = name
+        self.attributes = attributes
+        self.text = ""
+        self.inside = NONE
+
+
+class Package:
+    """An opened XLSX file, of which at most `most` bytes are unpacked. Raises `FileError` and what `zipfile` raises."""
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        self._archive = zipfile.ZipFile(cast("IO[bytes]", _Sparing(file)))
+        self._entries = {_plain(entry.filename): entry for entry in self._archive.infolist()}
+        self._left = most
+
+    def has(self, name: str) -> bool:
+        return _plain(name) in self._entries
+
+    def elements(self, name: str | None, *wanted: str) -> Iterator[Element]:
+        """Yield the elements of a part that have these names, once they end, or one of these begins in them.
+
+        None is no part. Raises `FileError`, `KeyError`, `ExpatError`, as `zipfile` does.
+        """
+        if name is None:
+            return
+        taken, names, read = _Taken(wanted), dict[str, str](), 0
+        parser = expat.ParserCreate(intern=names)
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = taken.start, taken.end
+        parser.CharacterDataHandler = taken.add_text
+        parser.StartDoctypeDeclHandler = _no_document_type
+        for block in self._blocks(name):
+            parser.Parse(block)
+            read += len(block)
+            if read - parser.CurrentByteIndex > LARGEST_TOKEN or taken.depth > DEEPEST or len(names) > MOST_NAMES:
+                raise FileError(TOO_LARGE)
+            yield from taken.ended
+            taken.ended.clear()
+        parser.Parse(b"", True)  # noqa: FBT003 - its own signature
+        yield from taken.ended
+
+    def mentions(self, name: str, word: bytes) -> bool:
+        """Return whether a block of a part has this word, also in UTF-16, in little of the time its elements take."""
+        return any(word in block.replace(b"\0", b"") for block in self._blocks(name))
+
+    def _blocks(self, name: str) -> Iterator[bytes]:
+        entry = self._entries[_plain(name)]
+        if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+            raise zipfile.BadZipFile  # the others unpack a few bytes to many megabytes at once
+        with self._archive.open(entry) as stream:
+            while block := stream.read(BLOCK):
+                self._left -= len(block)
+                if self._left < 0:
+                    raise FileError(TOO_LARGE)
+                yield block
+
+
+def _plain(name: str) -> str:
+    r"""Return what a part is found by: some programs write `\` and another case (ECMA-376 part 2, section 6.3.5)."""
+    return name.replace("\\", "/").lstrip("/").lower()
+
+
+class _Taken:
+    """What expat is asked to call; `ended` are the elements of the wanted names."""
+
+    def __init__(self, wanted: Sequence[str]) -> None:
+        self.ended: list[Element] = []
+        self.depth = self._level = 0
+        self._names = _Names(wanted)
+        self._outside = self._current = Element("", {})
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        name, level, is_wanted = self._names[name]
+        self.depth += 1
+        self._level += level
+        if is_wanted:
+            if self._current is not self._outside:
+                self.ended.append(self._current)
+            self._current = Element(name, attributes)
+        elif name in NOTED:
+            self._current.inside |= {name}
+
+    def end(self, name: str) -> None:
+        name, level, _ = self._names[name]
+        self.depth -= 1
+        self._level -= level
+        if name == self._current.name:
+            self.ended.append(self._current)
+            self._current = self._outside
+
+    def add_text(self, text: str) -> None:
+        if self._level > 0 and self._current is not self._outside:
+            self._current.text += text
+            if len(self._current.text) > LONGEST_TEXT:
+                raise FileError(TOO_LARGE)
+
+
+class _Names(dict[str, tuple[str, int, bool]]):
+    """Finds under `x:row` its name without the prefix, its level, and whether it is wanted."""
+
+    def __init__(self, wanted: Sequence[str]) -> None:
+        self._wanted = wanted
+
+    def __missing__(self, name: str) -> tuple[str, int, bool]:
+        local = name.rpartition(":")[2]
+        found = self[name] = local, LEVELS.get(local, 0), local in self._wanted
+        return found
+
+
+class _Sparing:
+    """A file of which a large piece is never read at once: zipfile reads as much as the file asks it to."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        if size > LARGEST_DIRECTORY:
+            raise FileError(TOO_LARGE)
+        return self._file.read(size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def _no_document_type(*_declaration: Any) -> None:
+    raise ValueError
+
+
+def is_true(element: Element, name: str) -> bool:
+    """Return the value of a boolean attribute, false by default (ECMA-376 part 1, section 22.9.2.1)."""
+    return element.attributes.get(name) in {"1", "true", "on"}
+
+
+def numeral(text: str) -> str:
+    """Return the text of a number; raises `ValueError` for `1_0` and digits beyond ASCII, which Python would take."""
+    if "_" in text or not text.isascii():
+        raise ValueError(text)
+    return text
+
+
+def whole(text: str) -> int:
+    """Return an integer of XML; raises `ValueError`."""
+    return int(numeral(text))

@@ -1,0 +1,339 @@
+"""XLSX: one sheet of a workbook, its cells as a spreadsheet shows them."""
+
+import functools
+import re
+import struct
+import tempfile
+import zipfile
+import zlib
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import islice
+from xml.parsers.expat import ExpatError
+
+from files.errors import FileError, printable, quoted
+from files.no_table import reject_other_archive
+from files.readers.header import cells_of, columns_of, named
+from files.readers.number_formats import UnknownTextError
+from files.readers.package import TOO_LARGE, Element, Package, is_true, numeral, whole
+from files.readers.rows import AHEAD, Damaged, FirstRows, Hidden, Reading, Row, Table
+from files.readers.workbook_parts import Book, Strings, Styles
+from files.source import Source
+from files.spreadsheets import unescape
+from pets.columns import HEADERS
+
+MOST_ROWS, MOST_COLUMNS = 2**20, 2**14  # of a sheet (Microsoft, "Excel specifications and limits")
+LONGEST_ROW = 1024 * 1024  # characters of all cells of a row
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, ExpatError, LookupError, ValueError, ArithmeticError, OSError)
+
+
+MOST_WAITING, LARGEST_WAITING, OF_CELL = 4_000, 4 * LONGEST_ROW, 20
+"""Rows, and their characters, that are held because an earlier row may come behind them. A cell counts as so many."""
+
+NOT_IN_ORDER = (
+    "Row {number} comes more than {most:,} rows, or much text, too late in the workbook. "
+    "Open it in a spreadsheet program and save it."
+)
+TWICE = "is there twice. Type again what it should say."
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row as a spreadsheet shows it."""
+
+    number: int
+    hidden: bool = False
+    texts: list[str] = field(default_factory=list)  # without blank ones at the end
+    wrong: dict[int, str] | None = None  # by column, why the text of a cell cannot be known
+    length: int = 0  # characters of all texts
+    size: int = 0  # as `LARGEST_WAITING` counts it
+
+
+class _Rows:
+    """The rows that are not blank, in the order of their numbers, in whatever order the workbook has their cells."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, _Row] = {}
+        self._numbers: list[int] = []  # a heap
+        self._last = _Row(0)
+        self._size = self._given = 0
+
+    def add(self, place: tuple[int, int], text: str, wrong: str, is_hidden: bool) -> None:  # noqa: FBT001 - of each cell
+        """Put a text, or what is wrong with it, into a row; raises `FileError` if that was given already."""
+        number, column = place
+        row = self._last
+        if row.number != number:
+            row = self._last = self._rows.get(number) or self._begun(number)
+            row.hidden |= is_hidden
+        texts, size = row.texts, OF_CELL + len(text)
+        if (blank := column - len(texts)) < 0:
+            if texts[column] or column in (row.wrong or ()):
+                wrong = TWICE
+            texts[column] = text
+        else:
+            if blank:
+                texts.extend([""] * blank)
+                size += blank
+            texts.append(text)
+        if wrong:
+            row.wrong = row.wrong or {}
+            row.wrong[column] = f"Cell {letters_of(column)}{number} {wrong}"
+            size += len(wrong)
+        row.length += len(text)
+        if row.length > LONGEST_ROW:
+            raise FileError(TOO_LARGE)
+        row.size += size
+        self._size += size
+
+    def _begun(self, number: int) -> _Row:
+        if number <= self._given:
+            raise FileError(NOT_IN_ORDER.format(number=number, most=MOST_WAITING))
+        heappush(self._numbers, number)
+        row = self._rows[number] = _Row(number)
+        return row
+
+    def ready(self, *, all_are: bool = False) -> Iterator[_Row]:
+        """Yield the first rows until few enough wait, or none if `all_are` ready."""
+        while self._numbers and (all_are or len(self._numbers) > MOST_WAITING or self._size > LARGEST_WAITING):
+            self._given = heappop(self._numbers)
+            row = self._rows.pop(self._given)
+            self._last = _Row(0)  # what comes for this row now is too late
+            self._size -= row.size
+            yield row
+
+
+def read_workbook(source: Source, how: Reading) -> Table:
+    """Read the sheet of this name, or the first one."""
+    hidden_columns: list[range] = []
+    rows = _shown_rows(source, how, hidden_columns)
+    header = next((row for row in rows if row.number >= how.header_row), None)
+    try:
+        columns = columns_of(_titles(header), how)
+    except FileError as error:
+        with _opened(source, how) as (_, book):
+            names = _choice(book, how)
+        raise type(error)(f"{error} {FIRST_SHEET.format(names=named(names))}" if names else str(error)) from None
+    ours = [at for at, column in enumerate(columns) if column in HEADERS]
+    hidden = Hidden(columns=sum(any(at in some for some in hidden_columns) for at in ours))
+    return Table(_rows(rows, columns, hidden, source, how), columns, hidden=hidden)
+
+
+def first_sheet_rows(source: Source, how: Reading) -> FirstRows:
+    """Return the first rows of the sheet."""
+    with _opened(source, how) as (package, book):
+        rows = islice(_rows_of(package, book, how, []), AHEAD)
+        return FirstRows([(row.number, row.texts) for row in rows], None, _choice(book, how))
+
+
+def _titles(header: _Row | None) -> list[str]:
+    if header is None:
+        message = "The sheet is empty."
+        raise FileError(message)
+    for sentence in (header.wrong or {}).values():
+        raise FileError(sentence)
+    return header.texts
+
+
+FIRST_SHEET = "The first of the sheets {names} was read. To read another one, use --sheet, or Sheet in the options."
+
+
+def _choice(book: Book, how: Reading) -> list[str]:
+    """Return the names of the sheets if there are several and none was chosen."""
+    return list(book.sheets) if how.sheet is None and len(book.sheets) > 1 else []
+
+
+def _rows(rows: Iterator[_Row], columns: Sequence[str], hidden: Hidden, source: Source, how: Reading) -> Iterator[Row]:
+    merged = _merged(source, how, columns)
+    for row in rows:
+        hidden.rows += row.hidden
+        wrong = row.wrong or {}
+        for at, groups in merged.items():
+            before = bisect(groups, (row.number + 1,)) - 1
+            if before >= 0 and groups[before][1] >= row.number:
+                cell, first = f"{letters_of(at)}{row.number}", groups[before][2]
+                wrong[at] = MERGED.format(cell=cell, column=columns[at], first=first)
+        texts = row.texts + [""] * (len(columns) - len(row.texts))
+        sentence = next((each for column, each in wrong.items() if column >= len(columns) or columns[column]), None)
+        if sentence:
+            yield row.number, Damaged(sentence, texts)
+        else:
+            yield row.number, cells_of(columns, texts, formula_safe=how.formula_safe)
+
+
+MOST_MERGED = 2**16
+GROUP = re.compile("([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})")
+MERGED = "Cell {cell} ({column}) is merged with {first}. Unmerge the cells, and type into each what it should say."
+
+
+def _merged(source: Source, how: Reading, columns: Sequence[str]) -> dict[int, list[tuple[int, int, str]]]:
+    """Return the cells that others cover, by column: their first and last row, and the cell that is shown instead.
+
+    A sheet has this behind its rows, so it is read by itself. It is mentioned more than once, so not only at the edge
+    of a block.
+    """
+    ours = [at for at, column in enumerate(columns) if column in HEADERS]
+    found: dict[int, list[tuple[int, int, str]]] = {}
+    with _opened(source, how) as (package, book):
+        part = _chosen(book, how.sheet)
+        groups = package.elements(part, "mergeCell") if package.mentions(part, b"mergeCell") else ()
+        for count, group in enumerate(groups):
+            if count >= MOST_MERGED:
+                raise FileError(TOO_LARGE)
+            if corners := GROUP.fullmatch(group.attributes.get("ref", "").upper()):
+                left, top, right, bottom = (
+                    column_of(corners[1]),
+                    int(corners[2]),
+                    column_of(corners[3]),
+                    int(corners[4]),
+                )
+                for at in ours:
+                    if left <= at <= right and (first := top + (at == left)) <= bottom:
+                        found.setdefault(at, []).append((first, bottom, f"{corners[1]}{top}"))
+    for covered in found.values():
+        covered.sort()
+    return found
+
+
+def _shown_rows(source: Source, how: Reading, hidden: list[range]) -> Iterator[_Row]:
+    """Yield the rows that are not blank; raises `FileError`. Add the columns, from 0, that are hidden to `hidden`."""
+    with _opened(source, how) as (package, book):
+        yield from _rows_of(package, book, how, hidden)
+
+
+@contextmanager
+def _opened(source: Source, how: Reading) -> Iterator[tuple[Package, Book]]:
+    with _readable_workbook(), source.unpacked(how.largest_workbook) as file:
+        package = Package(file, how.largest_workbook)
+        reject_other_archive(package.has)
+        yield package, Book(package)
+
+
+def _rows_of(package: Package, book: Book, how: Reading, hidden: list[range]) -> Iterator[_Row]:
+    part = _chosen(book, how.sheet)
+    with tempfile.TemporaryFile() as strings_file:
+        strings, styles = Strings(package, book, strings_file), Styles(package, book)
+        rows, number, column, is_hidden = _Rows(), 0, -1, False
+        for element in package.elements(part, "col", "row", "c"):
+            if element.name == "c":
+                row, column = _place(element, number, column)
+                if row != number:
+                    yield from rows.ready()
+                text, wrong = _shown(element, strings, styles)
+                if text or wrong:
+                    rows.add((row, column), text, wrong, is_hidden)
+            elif element.name == "row":
+                yield from rows.ready()
+                number, column = whole(element.attributes.get("r", str(number + 1))), -1
+                is_hidden = is_true(element, "hidden")
+            elif is_true(element, "hidden"):
+                if len(hidden) >= MOST_COLUMNS:
+                    raise FileError(TOO_LARGE)
+                hidden.append(range(whole(element.attributes["min"]) - 1, whole(element.attributes["max"])))
+        yield from rows.ready(all_are=True)
+
+
+@contextmanager
+def _readable_workbook() -> Iterator[None]:
+    """Turn what a damaged workbook makes zipfile, expat and the code below raise into a `FileError`."""
+    try:
+        yield
+    except (*DAMAGED, EOFError, RuntimeError):  # the last for what is encrypted, or compressed in another way
+        message = "The workbook cannot be read. Save it again as .xlsx, or as CSV."
+        raise FileError(message) from None
+
+
+def _chosen(book: Book, sheet: str | None) -> str:
+    """Return the part that is the sheet to read."""
+    names = list(book.sheets)
+    if not names:
+        message = "The workbook has no sheet."
+        raise FileError(message)
+    part, is_hidden = book.sheets.get(names[0] if sheet is None else sheet, ("", False))
+    if part and not (sheet is None and is_hidden):
+        return part
+    message = "The first sheet of the workbook is hidden. Choose a sheet by its name."
+    if sheet is not None:
+        message = f"The workbook has no sheet {named([sheet])}."
+    message = f"{message} Sheets: {named(names)}."
+    raise FileError(message)
+
+
+def _place(cell: Element, row: int, column: int) -> tuple[int, int]:
+    """Return the row, from 1, and the column, from 0, of a cell in or behind these; raises `ValueError`."""
+    if place := cell.attributes.get("r"):
+        letters = place.rstrip("0123456789")
+        row, column = int(place[len(letters) :]), column_of(letters)
+    else:
+        column += 1
+    if row < 1 or column >= MOST_COLUMNS:
+        raise ValueError
+    if row > MOST_ROWS:
+        message = f"The sheet has more than {MOST_ROWS:,} rows."
+        raise FileError(message)
+    return row, column
+
+
+def _shown(cell: Element, strings: Strings, styles: Styles) -> tuple[str, str]:
+    """Return the text that a cell shows, and why it cannot be known, "" if it can."""
+    style = whole(given) if (given := cell.attributes.get("s")) else 0
+    try:
+        return _text(cell, style, strings, styles), ""
+    except UnknownTextError as error:
+        return cell.text, str(error)
+    except (ValueError, LookupError):
+        return cell.text, NO_VALUE.format(stored=quoted(cell.text))
+
+
+NO_RESULT = "holds a formula without a result. Open the workbook in a spreadsheet program and save it."
+TYPE_AGAIN = "Type the text again with a ' in front: formatting the cell as text doesn't bring it back."
+NO_TEXT = {
+    "b": f"holds TRUE or FALSE, not text. {TYPE_AGAIN}",
+    "d": f"holds a date, not text. {TYPE_AGAIN}",
+    "e": "holds the error {stored}. Correct its formula, or type what the cell should say with a ' in front.",
+}
+"""What is shown for these depends on the language or the region."""
+
+NO_VALUE = "has no valid value ({stored}). Type what the cell should say with a ' in front."
+NO_TYPE = "has no valid type ({kind}). Type what the cell should say with a ' in front."
+TYPES = {"n", "s", "str", "inlineStr"}  # of a number and of text
+
+
+def _text(cell: Element, style: int, strings: Strings, styles: Styles) -> str:
+    """Return the text that a cell shows; raises `UnknownTextError` with the reason, and what a damaged cell raises."""
+    kind, stored = cell.attributes.get("t", "n"), cell.text
+    if not stored:
+        if "f" in cell.inside and not (kind == "str" and "v" in cell.inside):
+            raise UnknownTextError(NO_RESULT)
+        return ""
+    if kind in NO_TEXT:
+        message = NO_TEXT[kind].format(stored=printable(stored))
+        raise UnknownTextError(message)
+    if kind not in TYPES:
+        raise UnknownTextError(NO_TYPE.format(kind=quoted(kind)))
+    number_format = styles.format(style)
+    try:
+        if kind == "n":
+            return number_format.number(numeral(stored))
+        return number_format.text(unescape(strings[whole(stored)] if kind == "s" else stored))
+    except (UnknownTextError, ArithmeticError):  # the format can have more places than a number
+        message = (
+            f"holds a number or a date whose format ({number_format.code}) looks different elsewhere. {TYPE_AGAIN}"
+        )
+        raise UnknownTextError(message) from None
+
+
+@functools.lru_cache(maxsize=MOST_COLUMNS)
+def column_of(letters: str) -> int:
+    """Return 0 for A, 25 for Z, 26 for AA, in any case; raises `ValueError`."""
+    if not re.fullmatch("[A-Za-z]{1,3}", letters):
+        raise ValueError
+    return functools.reduce(lambda number, letter: number * 26 + ord(letter) - ord("A") + 1, letters.upper(), 0) - 1
+
+
+def letters_of(column: int) -> str:
+    """Return the letters of a column, the reverse of `column_of`."""
+    rest, last = divmod(column, 26)
+    return (letters_of(rest - 1) if rest else "") + chr(ord("A") + last)

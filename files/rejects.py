@@ -1,0 +1,173 @@
+"""Counts the errors of an import and keeps the rejected rows in a file that you can fix and import."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+from bisect import insort
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from files.errors import ImportRejectedError, RowError, printable
+from files.new_file import NewFile
+from files.readers.header import REMARKS, plain
+from files.readers.rows import Cells, Damaged, Table
+from files.source import Source
+from files.spreadsheets import guarded
+from pets.columns import HEADERS
+from pets.models import ImportRun
+
+SHOWN = 100  # errors that are kept in memory to be shown; the file of rejects holds all
+LARGEST_EXPONENT = 300
+
+MOST_WAITING = 8 * 1024 * 1024  # characters of rows that wait to be written in the order of lines
+
+
+class Rejected(NamedTuple):
+    """A rejected row: where it is, what is wrong, and what the file says."""
+
+    line: int
+    errors: Sequence[RowError]
+    cells: Mapping[str, str] | None  # printable, by header; None if the row cannot be taken apart
+
+
+class Rejects:
+    """The rejected rows: how many, the first of them, and all of them in a file if one is asked for."""
+
+    def __init__(self, file: "RejectsFile | None", *, at_most: int | None, shown: int) -> None:
+        self.count = 0
+        self.rows: list[Rejected] = []  # the first of them, in the order of lines
+        self.file = file
+        self._at_most = at_most
+        self._shown = shown
+
+    def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
+        """Count one rejected row; raises `ImportRejectedError` if there are more than are allowed."""
+        self.count += 1
+        shown = None
+        if not isinstance(cells, Damaged):
+            shown = {header: printable(str(cells[header])) for header in HEADERS if header in cells}
+        insort(self.rows, Rejected(errors[0].line, errors, shown), key=lambda row: row.line)
+        del self.rows[self._shown :]
+        if self.file is not None:
+            self.file.add(errors, cells)
+        if self._at_most is not None and self.count > self._at_most:
+            self.publish(keep=True)
+            message = f"More than {self._at_most:,} rows have errors."
+            raise ImportRejectedError(message)
+
+    def publish(self, *, keep: bool = False) -> None:
+        """Give the file its name; raises `ImportRejectedError` if that cannot be done. `keep`: it stays in any case."""
+        if self.file is not None:
+            self.file.publish()
+            self.file.kept |= keep
+
+
+class RejectsFile(NewFile):
+    """CSV with the columns and delimiter of the import behind `_line`, `_code` and `_message`, or JSON lines.
+
+    The remarks are in front, so that a row with too many cells can still be fixed. It is there once it has a row. One
+    that is still as an earlier dry run wrote it is replaced.
+    """
+
+    def __init__(self, path: Path, source: Source, table: Table, *, formula_safe: bool, in_order: bool) -> None:
+        """`in_order`: by line, though some errors are found last, unless the rows are too large to wait."""
+        super().__init__(path, source)
+        self.sha256 = ""  # of the published file, in hexadecimal
+        self._formula_safe = formula_safe
+        self._waiting: list[tuple[Sequence[RowError], Cells | Damaged]] | None = [] if in_order else None
+        self._waiting_size = 0
+        self._table = table
+        self._text: io.TextIOWrapper | None = None
+
+    def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
+        """Add a row; the first one opens the file."""
+        if self._text is None:
+            table = self._table
+            # The mark is for Excel, and for an import with the same options, if they name another encoding.
+            encoding = "utf-8" if table.header is None and table.encoding.startswith("utf-8") else "utf-8-sig"
+            self._text = io.TextIOWrapper(self.open(), encoding=encoding, errors="backslashreplace", newline="")
+            # csv quotes a cell with a carriage return only if its own line ends have one.
+            self._csv = csv.writer(self._text, delimiter=table.delimiter, lineterminator="\r\n")
+            if table.header is not None:
+                self._csv.writerow([*REMARKS, *(table.titles.get(each, each) for each in table.header if _kept(each))])
+        if self._waiting is None:
+            self._write(errors, cells)
+            return
+        self._waiting.append((errors, cells))
+        values: Iterable[Any] = cells.cells if isinstance(cells, Damaged) else cells.values()
+        self._waiting_size += sum(len(str(each)) for each in values)
+        if self._waiting_size > MOST_WAITING:
+            self._write_waiting()
+
+    def publish(self) -> None:
+        if self._text is not None:
+            self._write_waiting()
+            with self.sentences():
+                self._text.flush()
+                self.sha256 = _sha256(os.dup(self._text.fileno()))
+            super().publish()
+
+    def may_replace(self) -> bool:
+        """Return whether a dry run was the last to write the file, and nobody has changed it since."""
+        last = ImportRun.objects.filter(rejects=str(self.path)).first()
+        try:
+            return last is not None and last.options["dry_run"] and _sha256(self.path) == last.rejects_sha256
+        except OSError:
+            return False
+
+    def _write_waiting(self) -> None:
+        for errors, cells in sorted(self._waiting or (), key=lambda row: row[0][0].line):
+            self._write(errors, cells)
+        self._waiting = None
+
+    def _write(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
+        remarks = (str(errors[0].line), errors[0].code, " ".join(error.sentence for error in errors))
+        with self.sentences():
+            if self._table.header is not None:
+                self._csv.writerow([*remarks, *self._texts(self._table.header, cells)])
+            elif self._text is not None:
+                self._text.write(f"{_json(remarks, cells, self._table.titles)}\n")
+
+    def _texts(self, header: Sequence[str], cells: Cells | Damaged) -> Iterable[str]:
+        if isinstance(cells, Damaged):
+            # A row that could not be taken apart is behind all columns, where it stays an error.
+            given = [*[""] * len(header), *cells.cells] if cells.unread else cells.cells
+            given = [*given, *[""] * (len(header) - len(given))]
+            columns = [*header, *["more"] * len(given)]
+            return [str(cell) for column, cell in zip(columns, given, strict=False) if _kept(column)]
+        texts = [str(cells.get(column, "")) for column in header if _kept(column)]
+        return [guarded(text) for text in texts] if self._formula_safe else texts
+
+
+def _sha256(file: Path | int) -> str:
+    with open(file, "rb") as content:  # noqa: PTH123 - also of a descriptor
+        content.seek(0)
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _kept(column: str) -> bool:
+    """Return whether a column of the file is one of its rejects: neither ignored nor a remark of an earlier import."""
+    return column != "" and column not in REMARKS
+
+
+def _json(remarks: Sequence[str], cells: Cells | Damaged, titles: Mapping[str, str]) -> str:
+    if isinstance(cells, Damaged):
+        row = cells.cells[0]
+    else:
+        row = {titles.get(name, name): value for name, value in cells.items()}
+    fields = row if isinstance(row, dict) else {"_row": row}
+    written = dict(zip(REMARKS, remarks, strict=True))
+    written |= {field: value for field, value in fields.items() if plain(field) not in REMARKS}
+    text = json.dumps(written, ensure_ascii=False, default=_number)
+    return text if text.isprintable() else json.dumps(written, default=_number)
+
+
+def _number(value: Decimal) -> int | float | str:
+    """Return a number that JSON's writer knows; text if there is none of that size."""
+    if value.adjusted() > LARGEST_EXPONENT:
+        return str(value)
+    return int(value) if value == value.to_integral_value() else float(value)

@@ -1,0 +1,250 @@
+"""What an import did, for people and for machines."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+from files.changes import EXAMPLES, Change, Changes, Counted, Planned, changes_of
+from files.errors import printable, quoted
+from files.options import Options, Outcome
+from files.readers.header import named
+from files.staging import MissingAnimal
+from pets.columns import COLUMNS
+from pets.models import ENDED_EARLY, ImportRun, ImportState
+
+NAMED = 20  # new categories, and missing animals, that are listed
+
+
+def report(outcome: Outcome) -> str:
+    """Return the sentences about a run that is done, or was a dry run."""
+    run = outcome.run
+    would = run.state == ImportState.DRY_RUN
+    new = len(run.new_categories)
+    categories = f" and {new:,} new {'category' if new == 1 else 'categories'}" if new else ""
+    lines = [
+        f"{'Dry run' if would else 'Done'}, {run}: of {run.rows:,} {'row' if run.rows == 1 else 'rows'} "
+        f"{counts(run)}{categories}, "
+        f"in {run.seconds:.1f} s."
+    ]
+    if hidden := str(outcome.hidden):
+        lines.append(f"Hidden in the sheet, but read: {hidden}.")
+    if run.updated + run.unchanged:
+        lines.append(f"Matched {run.matched_by_id:,} by id and {run.matched_by_reference:,} by external_reference.")
+    if outcome.changes is not None:
+        lines += summary(outcome.changes, would=would)
+        lines += animals(outcome.changes, run.created + run.updated, outcome.place) if would else []
+    if outcome.new_categories:
+        lines.append(f"New categories: {named(outcome.new_categories, NAMED)}.")
+    if outcome.missing is not None:
+        lines += _missing(outcome.missing)
+    if would:
+        lines.append("Dry run: nothing was saved.")
+    elif run.created or run.updated or run.new_categories:
+        lines.append(f"To undo it: manage.py undo_import {run.pk}")
+    if outcome.changes is not None and outcome.changes.path:
+        lines.append(f"All changes are in {outcome.changes.path}.")
+    if run.rejects:
+        lines.append(f"The rejected rows are in {run.rejects}.")
+        needed = switches(run, NEEDED)
+        lines.append(f"Fix them, then run: manage.py import_pets {shlex.quote(run.rejects)} {needed}".rstrip())
+    return "\n".join(lines)
+
+
+SWITCHES = {
+    "keep_blanks": "--blank=clear",
+    "skip_errors": "--on-error=skip",
+    "force_categories": "--create-categories=force",
+    "report_missing": "--missing=report",
+    "ignore_unknown": "--ignore-unknown-columns",
+}
+"""Options whose names in the record differ from those of the command."""
+
+NEEDED = (
+    *("format", "delimiter", "mapping", "defaults", "formula_safe"),
+    *("keep_blanks", "ignore_ids", "accept_ids", "accept_references", "create_categories", "force_categories"),
+)
+"""Options of an import that its file of rejects needs too."""
+
+
+def switches(run: ImportRun, names: Sequence[str] | None = None) -> str:
+    """Return the options of an import, or these of them, as the command has them, without those that are as usual."""
+    usual = Options().as_json()
+    given = usual | run.options
+    given, usual = given | given["reading"], usual | usual["reading"]
+    chosen = {name: value for name, value in given.items() if name != "reading" and value != usual.get(name)}
+    if "force_categories" in chosen:
+        chosen.pop("create_categories", None)
+    if names is not None and chosen.get("format") == "xlsx":
+        del chosen["format"]  # its rejects are CSV
+    return shlex.join(switch for name in names or chosen if name in chosen for switch in _switches(name, chosen[name]))
+
+
+def _switches(name: str, value: Any) -> list[str]:
+    if name == "mapping":
+        return [f"--map={title}={column}" for title, column in value.items()]
+    if name == "defaults":
+        return [f"--default-{column}={default}" for column, default in value.items()]
+    switch = f"--{name.replace('_', '-')}"
+    return [SWITCHES.get(name) or (switch if value is True else f"{switch}={value}")]
+
+
+def _missing(missing: Counted[MissingAnimal]) -> list[str]:
+    named = [
+        f"  animal {animal.id}{f' ({printable(animal.external_reference)})' if animal.external_reference else ''}: "
+        f"{printable(animal.name)}"
+        for animal in missing.first[:NAMED]
+    ]
+    if missing.count > len(named):
+        named.append(f"  … and {missing.count - len(named):,} more.")
+    return [f"Missing in the file: {missing.count:,} {'animal' if missing.count == 1 else 'animals'}.", *named]
+
+
+def counts(run: ImportRun) -> str:
+    """Return the result for its rows."""
+    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.rejected:,} rejected"
+
+
+def state(run: ImportRun) -> str:
+    """Return how far a run came. A dry run that has not ended as one says that it is one."""
+    is_dry = run.options.get("dry_run") and run.state in {ImportState.RUNNING, *ENDED_EARLY}
+    return f"dry run {run.state}" if is_dry else run.state
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """Return all of an outcome for a machine."""
+    run = outcome.run
+    result = run_as_json(run) | {
+        "hidden": asdict(outcome.hidden),
+        "new_category_names": list(outcome.new_categories),
+        "errors": [error.as_json() for error in outcome.errors],
+    }
+    if outcome.changes is not None:
+        result |= {"changes": changes_as_json(outcome.changes)}
+    if outcome.missing is not None:
+        missing = [animal._asdict() for animal in outcome.missing.first]
+        result |= {"missing_count": outcome.missing.count, "missing": missing}
+    return result if outcome.rejection is None else result | {"message": outcome.rejection}
+
+
+RECORDED = (
+    *("state", "who", "sha256", "options", "rows", "created", "updated", "unchanged"),
+    *("matched_by_id", "matched_by_reference", "rejected", "rejects", "outcome"),
+)
+
+
+def run_as_json(run: ImportRun) -> dict[str, Any]:
+    """Return the record of a run; times are ISO 8601 in UTC."""
+    return {name: getattr(run, name) for name in RECORDED} | {
+        "import": run.pk,
+        "file": run.file_name,
+        "new_categories": len(run.new_categories),
+        "started_at": run.started_at.isoformat(),
+        "seconds": round(run.seconds, 3),
+        "undone_at": run.undone_at.isoformat() if run.undone_at else None,
+    }
+
+
+IF_RIGHT = "If they are right, use --accept-references."
+IF_FOREIGN = "If they are, use --ignore-ids. If the changes are right, use --accept-ids."
+
+
+def foreign_ids(changes: Changes) -> str:
+    """Return how many rows make another animal of the one with their ID, and the first of them."""
+    return (
+        f"The IDs look like those of another catalogue. Most rows with one ({changes.foreign_ids.count:,}) change the "
+        f"name and also the reference or category of its animal: {'; '.join(map(_does, changes.foreign_ids.first))}"
+    )
+
+
+def altered(changes: Changes) -> str:
+    """Return how many references and names look altered, and the first of them."""
+    look = "reference or name looks" if changes.altered.count == 1 else "references or names look"
+    first = examples(changes.altered.first)
+    return f"{changes.altered.count:,} {look} altered by a spreadsheet program or a wrong encoding: {first}"
+
+
+def examples(changes: Iterable[Change]) -> str:
+    """Return the first changes of one field in one line."""
+    first = islice(changes, EXAMPLES)
+    return ", ".join(f"{_quoted(change.before)} → {_quoted(change.after)} (animal {change.id})" for change in first)
+
+
+def _quoted(value: str | None) -> str:
+    return "none" if value is None else quoted(value)
+
+
+def summary(changes: Changes, *, would: bool) -> list[str]:
+    """Return the lines about the fields that change, and about references by themselves."""
+    fields = [f"{header}: {count:,} changed" for header, count in changes.fields.items() if count]
+    lines = [f"Fields: {', '.join(fields)}."] if fields else []
+    if count := changes.fields.get("external_reference", 0):
+        parts = [(changes.changed_references, "changed"), (changes.new_references, "new")]
+        counts = ", ".join(f"{number:,} {word}" for number, word in parts if number)
+        more = ", …" if count > len(changes.references) else ""
+        lines.append(f"References: {counts}: {examples(changes.references)}{more}.")
+    if changes.foreign_ids.count and would:
+        lines += [f"Warning: {foreign_ids(changes)}.", f"The import will stop there. {IF_FOREIGN}"]
+    if changes.altered.count and would:
+        lines += [f"Warning: {altered(changes)}.", f"The import will stop there. {IF_RIGHT}"]
+    if changes.misread.count:
+        lines.append(f"Warning: {misread(changes)}.")
+    return lines
+
+
+def misread(changes: Changes) -> str:
+    """Return how many names of new animals look wrong, and the first of them."""
+    count = changes.misread.count
+    first = [
+        f"{quoted(each.name)} is probably {'no name' if each.likely is None else quoted(each.likely)}"
+        for each in changes.misread.first[:EXAMPLES]
+    ]
+    return f"{count:,} {'name looks' if count == 1 else 'names look'} wrong: {', '.join(first)}"
+
+
+def animals(changes: Changes, total: int, place: str) -> list[str]:
+    """Return a line for each of the first animals, and how many there are more."""
+    lines = [animal(row, place) for row in changes.first]
+    if total > len(lines):
+        lines.append(f"  … and {total - len(lines):,} more; --changes PATH writes all of them.")
+    return lines
+
+
+def animal(row: Planned, place: str) -> str:
+    """Return what a row does, in one line."""
+    return f"  {place} {row.line:,}, {_does(row)}"
+
+
+def _does(row: Planned) -> str:
+    changes = list(changes_of(row, row.pet_id))
+    reference = next((f" ({printable(change.reference)})" for change in changes if change.reference), "")
+    if row.pet_id is None:
+        values = ", ".join(f"{change.field} {quoted(change.after)}" for change in changes)
+        return f"new animal: {values}"
+    values = ", ".join(f"{change.field} {_quoted(change.before)} → {quoted(change.after)}" for change in changes)
+    return f"animal {row.pet_id}{reference}: {values}"
+
+
+def changes_as_json(changes: Changes) -> dict[str, Any]:
+    """Return all of it for a machine; `first` has a dry run only."""
+    return {
+        "fields": {column.header: changes.fields[column.header] for column in COLUMNS},
+        "references": {
+            "changed": changes.changed_references,
+            "new": changes.new_references,
+            "first": [change._asdict() for change in changes.references],
+        },
+        "foreign_ids": {
+            "count": changes.foreign_ids.count,
+            "first": [change._asdict() for row in changes.foreign_ids.first for change in changes_of(row, row.pet_id)],
+        },
+        "altered": _doubts(changes.altered),
+        "misread": _doubts(changes.misread),
+        "first": [change._asdict() for row in changes.first for change in changes_of(row, row.pet_id)],
+        "path": changes.path or None,
+    }
+
+
+def _doubts(doubts: Counted[Any]) -> dict[str, Any]:
+    return {"count": doubts.count, "first": [doubt._asdict() for doubt in doubts.first[:EXAMPLES]]}

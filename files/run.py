@@ -1,0 +1,307 @@
+"""An import from its file to its record: what is done in which order, and what the record says of it."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from django.db import DatabaseError
+from django.utils import timezone
+
+from categories.models import Category
+from changes.accounts import account
+from changes.acting import acting
+from changes.models import Change, Kind, State
+from changes.naming import who
+from files import staging
+from files.changes import MOST_SHOWN, Changes, look, planned_for_page, staged
+from files.checking import ACCEPT, Check, errors_of
+from files.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError
+from files.lock import only_import
+from files.matching import by_known_names, by_profile, remember
+from files.new_file import ChangesFile
+from files.options import REJECTED, Options, Outcome, Sender
+from files.progress import Progress
+from files.readers import read
+from files.readers.rows import Block, Cells, Damaged
+from files.rejects import SHOWN, Rejects, RejectsFile
+from files.report import IF_FOREIGN, IF_RIGHT, altered, foreign_ids, misread
+from files.source import Source, UndecodableError, open_source
+from files.stopping import stop_if_asked, too_late
+from files.transactions import clear_rejections, disconnect, long_statements, write_at_once
+from pets.columns import Checked, CheckedColumns
+from pets.models import IMPORTED, ImportRun, ImportState
+
+SAME_FILE = (
+    'Nothing changed. This file was already imported: {earlier} by {who}, {at} UTC, as "{name}". Importing it again '
+    "would add its animals without an external reference twice."
+)
+NO_ROWS = "The file has no rows."
+ALLOW_EMPTY = " If that is right, use --allow-empty."
+NEAR_UNCONFIRMED = "Nothing changed. Confirm the references that look like known ones, or fix them in the file."
+SENT_TWICE = "Nothing changed. This file was already imported from this page."
+ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
+"""How an import ends by itself; each is recorded together with what it says."""
+
+
+def import_file(name: str, options: Options, progress: Progress) -> Outcome:
+    """Import one file, all or nothing, and record it; "-" is standard input.
+
+    Raises `ImportRejectedError`, and leaves no record, for a file that cannot be used at all or while another import
+    runs. Errors in rows, and what else rejects a file on the way, are in the outcome and its record. What goes wrong
+    after the commit, a signal too, changes nothing: the outcome says that it is done. Raises `OutcomeUnknownError` if
+    the database was lost in the very moment of the commit.
+    """
+    with open_source(name, max_unpacked=options.reading.max_unpacked) as source:
+        return import_source(source, options, Sender(who=account()), progress)
+
+
+def import_source(source: Source, options: Options, sender: Sender, progress: Progress) -> Outcome:
+    """Import an opened file as `import_file` does, in the name of `sender`."""
+    with only_import():
+        return import_locked(source, options, sender, progress)
+
+
+def import_locked(source: Source, options: Options, sender: Sender, progress: Progress) -> Outcome:
+    """Import an opened file as `import_source` does; the caller holds the lock."""
+    with clear_rejections(), ExitStack() as files:
+        try:
+            work = _Import(source, options, sender, progress, files)
+        except UndecodableError as error:
+            raise by_known_names(source, error) from None
+        try:
+            return work.do()
+        except BaseException as error:  # noqa: BLE001 - all of them are raised again, if nothing was written
+            return work.settle(error)
+
+
+def _identity(record: ImportRun | None) -> dict[str, Any]:
+    """Return what stays of the record of a preview; raises `ImportRejectedError` if the file was imported since."""
+    if record is None:
+        return {}
+    now = ImportRun.objects.get(pk=record.pk)
+    if now.state in IMPORTED:
+        raise ImportRejectedError(SENT_TWICE)
+    return {"pk": now.pk, "previewed_at": now.previewed_at, "started_at": timezone.now()}
+
+
+def import_of(digest: str) -> ImportRun | None:
+    """Return the last import of a file with this SHA-256 that changed anything and is not undone."""
+    return ImportRun.objects.wrote().filter(sha256=digest).first()
+
+
+def _ending(error: BaseException) -> tuple[ImportState, str]:
+    """Return what the record says of an import that `error` ended before the commit."""
+    if isinstance(error, KeyboardInterrupt):
+        return ImportState.STOPPED, "It was stopped. Nothing changed."
+    if isinstance(error, ImportRejectedError):
+        return ImportState.REJECTED, str(error)
+    return ImportState.FAILED, f"It failed with {type(error).__name__}. Nothing changed."
+
+
+class _Import:
+    """One import on its way."""
+
+    def __init__(self, source: Source, options: Options, sender: Sender, progress: Progress, files: ExitStack) -> None:
+        """Read the header and open what is written beside the catalogue; `files` close it."""
+        digest = source.sha256  # before the rows: both move the same file
+        if options.profile is not None:
+            options = replace(options, reading=by_profile(source, options.reading, options.profile))
+        self.source, self.options, self.sender, self.progress = source, options, sender, progress
+        self.table = table = read(source, options.reading)
+        given = {"who": sender.who, "file_name": source.name[:255], "sha256": digest, "options": options.as_json()}
+        self.run = ImportRun(**_identity(sender.record), **given)
+        safe, rejects = options.reading.formula_safe, None
+        if options.rejects is not None:
+            rejects = RejectsFile(options.rejects, source, table, formula_safe=safe, in_order=options.for_page)
+            files.enter_context(rejects)
+        at_most = options.max_errors if options.skip_errors else None
+        shown = MOST_SHOWN if options.for_page else SHOWN
+        self.rejects = Rejects(rejects, at_most=at_most, shown=shown)
+        self.changes_file: ChangesFile | None = None
+        if options.changes is not None:
+            self.changes_file = files.enter_context(ChangesFile(options.changes, source, formula_safe=safe))
+        self.saving = False  # whether all is written and the COMMIT is next, or was sent
+        self.check = Check(options, table.header)
+        self.outcome = Outcome(self.run, table.place, table.hidden, self.rejects.rows)
+
+    def do(self) -> Outcome:
+        """Read, check, write; a rejection is recorded and returned."""
+        self.run.save()
+        self.sender.started(self.run)
+        self.progress.usual_share = ImportRun.objects.usual_reading_share() or self.progress.usual_share
+        with long_statements():
+            try:
+                with clear_rejections():
+                    self._write_all()
+            except UndecodableError as error:
+                self._record_rejection(by_known_names(self.source, error))
+            except ImportRejectedError as error:
+                self._record_rejection(error)
+            staging.clear()
+        return self.outcome
+
+    def settle(self, error: BaseException) -> Outcome:
+        """Return the outcome if `error` came after the commit; else record that nothing was written, and raise it."""
+        too_late()
+        disconnect()  # what ended it may have interrupted a statement
+        state, why = _ending(error)
+        try:
+            # Only what still runs: its row is locked until a COMMIT that is on its way is done, and then it is left.
+            running = ImportRun.objects.filter(state=ImportState.RUNNING)
+            running.update(state=state, outcome=why, finished_at=timezone.now())
+            ended = ImportRun.objects.filter(pk=self.run.pk, state__in=ENDED).first()
+        except DatabaseError:
+            if not self.saving:
+                raise error from None
+            self._keep_files()
+            raise OutcomeUnknownError(str(self.run), run=self.run.pk) from error
+        if ended is None:
+            raise error
+        self.outcome.run = ended
+        self._keep_files()
+        return self.outcome
+
+    def _keep_files(self) -> None:
+        for file in (self.rejects.file, self.changes_file):
+            if file is not None:
+                file.kept = True
+
+    def _write_all(self) -> None:
+        self._read_and_check()
+        staging.set_ids_aside(self.run)
+        with self.progress.writing(self.progress.rows - self.rejects.count):
+            write_at_once(self._write, dry_run=self.options.dry_run)
+        self._keep_files()
+        if self.options.dry_run:
+            self.run.save()  # which was rolled back too
+
+    def _record_rejection(self, error: ImportRejectedError) -> None:
+        if isinstance(error, FileError):
+            self.rejects.rows.clear()  # in a damaged file they may come from the damage
+        file = self.rejects.file
+        self._count_rows(file if file and file.kept else None)
+        self.run.created = self.run.updated = self.run.unchanged = self.run.matched_by_id = 0
+        self.run.new_categories, self.run.change = [], None
+        self.run.state = ImportState.ALREADY if isinstance(error, AlreadyImportedError) else ImportState.REJECTED
+        self.run.outcome, self.run.finished_at = str(error), timezone.now()
+        self.outcome.changes = None
+        self.run.save()
+
+    def _count_rows(self, file: RejectsFile | None) -> None:
+        self.run.rows, self.run.rejected = self.progress.rows, self.rejects.count
+        self.run.rejects, self.run.rejects_sha256 = (str(file.path), file.sha256) if file and file.sha256 else ("", "")
+
+    def _read_and_check(self) -> None:
+        with self.progress.reading(self.source.raw.tell, self.source.size):
+            staging.stage(self._rows())
+        if not self.progress.rows and not self.options.allow_empty:
+            raise ImportRejectedError(NO_ROWS if self.options.for_page else NO_ROWS + ALLOW_EMPTY)
+        with self.progress.writing(self.progress.rows, "Checking"):
+            near, on_page = not self.options.accept_near, self.options.for_page
+            for found in staging.take_out_wrong(near=near, stays=on_page, defaults=self.check.defaults):
+                if found.kind is not None:
+                    errors = errors_of(found, self.check, place=self.table.place, hint="" if on_page else ACCEPT)
+                    self.rejects.add(errors, self.check.cells(found.row))
+                elif found.near is not None:
+                    self.outcome.near.add(found.near)
+        if self.rejects.count and not self.options.skip_errors:
+            self.rejects.publish(keep=True)
+            have = "row has an error" if self.progress.rows == 1 else "rows have errors"
+            message = f"{self.rejects.count:,} of {self.progress.rows:,} {have}."
+            raise ImportRejectedError(message)
+
+    def _rows(self) -> Iterator[Checked | CheckedColumns]:
+        """Yield what will be staged, in blocks of rows where they allow it."""
+        most = self.options.most_rows
+        for part in self.table.parts:
+            stop_if_asked()
+            rows = len(part.cells) if isinstance(part, Block) else 1
+            if most is not None and self.progress.rows + rows > most:
+                message = f"The file has more than {most:,} rows."
+                raise FileError(message)
+            if not isinstance(part, Block):
+                yield from self._row(*part)
+            elif (columns := self.check.block(part)) is not None:
+                self.progress.add(rows)
+                yield columns
+            else:
+                for row in part.one_by_one:
+                    yield from self._row(*row)
+
+    def _row(self, line: int, cells: Cells | Damaged) -> Iterator[Checked]:
+        self.progress.add(1)
+        row = self.check(line, cells)
+        if isinstance(row, Checked):
+            yield row
+            return
+        self.rejects.add(row, cells)
+        if (about := self.check.about(line, cells)) is not None:
+            yield about
+
+    def _write(self) -> None:
+        self.saving = False  # the transaction may have started again
+        if (name := self.options.save_profile) is not None:
+            remember(name, self.source, self.options.reading, who=self.run.who)
+        self.run.new_categories = staging.add_categories(self.check.categories.added)
+        new = Category.objects.filter(pk__in=self.run.new_categories)
+        self.outcome.new_categories = list(new.values_list("name", flat=True))
+        staging.write(self.run, timezone.now(), watch=self._look_before_writing, defaults=self.check.defaults)
+        self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
+        self.run.finished_at = timezone.now()
+        self.rejects.publish()
+        if self.changes_file is not None:
+            self.changes_file.publish()
+        self._count_rows(self.rejects.file)
+        self.run.reading_share = self.progress.reading_share()
+        if self.run.created + self.run.updated and not self.options.dry_run:
+            self.run.change = self._change()
+        self.run.save()
+        self.saving = not self.options.dry_run
+
+    def _change(self) -> Change:
+        run = self.run
+        return Change.objects.create(
+            kind=Kind.IMPORT,
+            who=acting().actor or run.who,
+            what=run.file_name,
+            changed=run.updated,
+            added=run.created,
+            request_id=acting().request_id,
+            state=State.DONE,
+            ended_at=run.finished_at,
+        )
+
+    def _look_before_writing(self) -> None:
+        if not self.options.again and (earlier := import_of(self.run.sha256)) and staging.adds_without_reference():
+            message = SAME_FILE.format(
+                earlier=earlier, who=who(earlier.who), at=f"{earlier.started_at:%Y-%m-%d %H:%M}", name=earlier.file_name
+            )
+            raise AlreadyImportedError(message)
+        if self.options.report_missing:
+            self.outcome.missing = staging.missing()
+        changes = self.outcome.changes = self._look_at_changes()
+        if self.options.for_page and self.options.dry_run:
+            doubts = (self.outcome.near.first, changes.altered.first, changes.misread.first)
+            self.outcome.planned = list(planned_for_page(doubt.line for some in doubts for doubt in some))
+        self.sender.watch()
+
+    def _look_at_changes(self) -> Changes:
+        dry_run = self.options.dry_run
+        changes = look(first=dry_run)
+        if self.outcome.near.count and not dry_run:
+            raise ImportRejectedError(NEAR_UNCONFIRMED)
+        if changes.foreign_ids.count and not (self.options.accept_ids or dry_run):
+            hint = "Nothing changed. Tick the box if the changes are right." if self.options.for_page else IF_FOREIGN
+            message = f"{foreign_ids(changes)}. {hint}"
+            raise ImportRejectedError(message)
+        if changes.altered.count and not (self.options.accept_references or dry_run):
+            message = f"{altered(changes)}. Take the values from the file as it was before. {IF_RIGHT}"
+            raise ImportRejectedError(message)
+        if changes.misread.count and not (self.options.accept_names or dry_run):
+            message = f"{misread(changes)}. Nothing changed. Import them as they are, or send the file again."
+            raise ImportRejectedError(message)
+        if (file := self.changes_file) is not None:
+            file.write(staged(None if dry_run else staging.id_before(self.run)))
+            changes.path = str(file.path)
+        return changes

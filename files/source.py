@@ -1,0 +1,320 @@
+"""A file of any supported kind as a stream of text or, for a workbook, of bytes."""
+
+import codecs
+import gzip
+import hashlib
+import io
+import itertools
+import os
+import re
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import IO, cast
+
+from files.encodings import readings
+from files.errors import FileError, quoted
+from files.no_table import reject_binary, reject_other_bytes, reject_other_text
+from pets.models import STANDARD_INPUT
+
+FORMATS = ("csv", "json", "jsonl", "xlsx")
+LONGEST_LINE = 512 * 1024
+"""Characters that a line, or a row of several lines, may have: a row takes up to 100 times as many bytes of memory."""
+
+MOST_BLANK = 20 * LONGEST_LINE  # characters of blank lines before a row: a spreadsheet can have a million of them
+MAX_UNPACKED = 20 * 1000**3  # bytes of a compressed file, or of a pipe, that are read
+
+BOMS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""The byte order marks; that of UTF-16 begins one of UTF-32."""
+
+BLOCK = 1024 * 1024
+PIECE = BLOCK // 16  # bytes and characters that are read at a time
+SEPARATORS = re.compile(rb'[,;\t"\r\n]')
+LONGEST_WORD, READINGS = 60, 5  # bytes before and behind one that does not fit, and how many readings of them are shown
+
+FIRST_PIECE = 4096
+"""Characters for the header: what is wrong further on is found, and recorded, when the import has begun."""
+
+GZIP = b"\x1f\x8b"
+EMPTY = "The file is empty."
+TOO_MUCH = "The file has more than {most:,} bytes when it is unpacked. To read more, use --max-unpacked."
+TOO_BLANK = "Line {number:,} is one of too many blank lines without a row. Is the file complete?"
+CHANGED = "The file changed while it was read. Import it again when it is complete."
+
+
+class Source:
+    """An opened file, which can be read from its beginning as often as needed."""
+
+    def __init__(self, name: str, raw: IO[bytes], *, max_unpacked: int = MAX_UNPACKED) -> None:
+        """`raw` can be rewound; the caller closes it."""
+        self._max_unpacked = max_unpacked
+        self.name = name
+        self.raw = raw  # the file as it is stored, perhaps compressed
+        self.size = raw.seek(0, io.SEEK_END)  # bytes of `raw`, to show progress
+        self._stamp = self._last_written()
+        raw.seek(0)
+        self._zipped = raw.read(2) == GZIP
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of the file as it is stored, in hexadecimal."""
+        return self._digest()
+
+    def reject_changes(self) -> None:
+        """Raise `FileError` if the file is not what it was when it was opened and `sha256` was computed."""
+        if self._last_written() != self._stamp or self._digest() != self.sha256:
+            raise FileError(CHANGED)
+
+    def is_at(self, path: Path) -> bool:
+        """Return whether `path` leads to this file."""
+        try:
+            return os.path.samestat(os.fstat(self.raw.fileno()), path.stat())
+        except (OSError, ValueError):  # it is in memory, or there is no file
+            return False
+
+    def open(self) -> IO[bytes]:
+        """Return the file from its beginning, unpacked. What an earlier call returned cannot be read any more.
+
+        Each call has a decompressor of its own. It would not notice if `raw` were rewound under it.
+        """
+        self.raw.seek(0)
+        return cast("IO[bytes]", _Unpacked(self.raw, self._max_unpacked)) if self._zipped else self.raw
+
+    @contextmanager
+    def unpacked(self, most: int) -> Iterator[IO[bytes]]:
+        """Give the file unpacked, to be read in any order; raises `FileError` if it has more bytes than `most`."""
+        if not self._zipped:
+            yield self.open()
+            return
+        with _readable():
+            copy = _copy(self.open(), most)
+        with copy:
+            yield copy
+
+    def beginning(self) -> bytes:
+        """Return the first bytes, enough to recognise the format; raises `FileError` if the file is empty."""
+        with _readable():
+            start = self.open().read(4096)
+        if not start:
+            raise FileError(EMPTY)
+        return start
+
+    def format(self, encoding: str | None = None) -> str:
+        """Return the format that the beginning shows, one of `FORMATS`; raises `FileError` for what is no table."""
+        start = self.beginning()
+        if start.startswith(b"PK\x03\x04"):
+            return "xlsx"
+        reject_other_bytes(start)
+        if encoding is None and self.encoding() == "utf-8":
+            reject_binary(start)
+        text = start.decode(self.encoding(encoding), errors="ignore").lstrip()
+        reject_other_text(text)
+        return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
+
+    def encoding(self, given: str | None = None) -> str:
+        """Return what a byte order mark shows; otherwise `given`; otherwise UTF-16 if it looks like it, or UTF-8."""
+        start = self.beginning()
+        marked = next((name for mark, name in BOMS.items() if start.startswith(mark)), None)
+        if marked is not None or given not in {None, "utf-16"}:
+            return marked or given or ""
+        even, odd = set(start[:16:2]), set(start[1:16:2])  # one is only zeros, as in a header of ASCII letters
+        if (even == {0}) != (odd == {0}):
+            return "utf-16-be" if even == {0} else "utf-16-le"
+        return given or "utf-8"
+
+    def letters(self) -> bytes:
+        """Return the bytes beyond ASCII that it has, each once; raises `FileError`."""
+        found: set[int] = set()
+        file = self.open()
+        with _readable():
+            while block := file.read(BLOCK):
+                found.update(block)
+        return bytes(sorted(found - set(range(0x80))))
+
+    def is_text_in(self, encoding: str) -> bool:
+        """Return whether all its bytes fit an encoding; raises `FileError` for what cannot be read at all."""
+        decoder, file = codecs.getincrementaldecoder(encoding)(), self.open()
+        try:
+            with _readable():
+                while block := file.read(BLOCK):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def lines(self, encoding: str) -> Iterator[str]:
+        """Yield the lines with their ends, none longer than `LONGEST_LINE`; raises `FileError`."""
+        for lines in self.line_blocks(encoding):
+            yield from lines
+
+    def line_blocks(self, encoding: str) -> Iterator[list[str]]:
+        """Yield the lines like `lines`, those of a piece of the text at a time."""
+        with self._text(encoding, newline="") as text:
+            number = blank = 0
+            rest = ""
+            while piece := text.read(max(PIECE if number else FIRST_PIECE, len(rest))):
+                lines = list(io.StringIO(rest + piece, newline=""))
+                rest = lines.pop()  # it may go on in the next piece, if only with the second half of a line end
+                _reject_long(lines, rest, number)
+                number += len(lines)
+                at_the_end = sum(map(len, itertools.takewhile(str.isspace, reversed(lines))))
+                blank = at_the_end + (blank if all(map(str.isspace, lines)) else 0)
+                if blank > MOST_BLANK:
+                    raise FileError(TOO_BLANK.format(number=number))
+                yield lines
+            if rest:
+                yield [rest]
+
+    def blocks(self, encoding: str) -> Iterator[str]:
+        """Yield the text in pieces that end anywhere, each line end as a line feed; raises `FileError`."""
+        with self._text(encoding, newline=None) as text:
+            while block := text.read(PIECE):
+                yield block
+
+    @contextmanager
+    def _text(self, encoding: str, *, newline: str | None) -> Iterator[io.TextIOWrapper]:
+        text = io.TextIOWrapper(self.open(), encoding=encoding, newline=newline)
+        try:
+            with _readable():
+                yield text
+        except UnicodeError:
+            raise self._undecodable(encoding) from None
+        finally:
+            with suppress(ValueError):  # the file was closed before its last reader
+                text.detach()
+
+    def _undecodable(self, encoding: str) -> FileError:
+        """Return the error of the first line that is not in the encoding."""
+        decoder, file = codecs.getincrementaldecoder(encoding)(), self.open()
+        line, last = 1, ""
+        try:
+            while block := file.read(BLOCK):
+                _, state = decoder.getstate()
+                text = last + decoder.decode(block)
+                line, last = line + line_ends(text) - line_ends(last), text[-1:]
+        except UnicodeDecodeError as error:
+            decoder.setstate((b"", state))  # `error.object` begins with what was pending
+            before, behind = error.object[: error.start], error.object[error.start :]
+            line += line_ends(last + decoder.decode(before)) - line_ends(last)
+            word = SEPARATORS.split(before)[-1][-LONGEST_WORD:] + SEPARATORS.split(behind)[0][:LONGEST_WORD]
+        sentence = f"Line {line:,} is not text in {encoding.removesuffix('-sig').upper()}."
+        return UndecodableError(sentence, word) if encoding == "utf-8" else FileError(sentence)
+
+    def _digest(self) -> str:
+        self.raw.seek(0)
+        with _readable():
+            return hashlib.file_digest(cast("io.BufferedReader", self.raw), "sha256").hexdigest()
+
+    def _last_written(self) -> tuple[int, int] | None:
+        """Return the size of the file and the time of its last change; None if it is in memory."""
+        try:
+            status = os.fstat(self.raw.fileno())
+        except OSError:
+            return None
+        return status.st_size, status.st_mtime_ns
+
+
+class _Unpacked(gzip.GzipFile):
+    """What a gzip file holds; raises `FileError` if that is more than `most` bytes."""
+
+    def __init__(self, raw: IO[bytes], most: int) -> None:
+        super().__init__(fileobj=raw)
+        self._most = self._left = most
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._counted(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._counted(super().read1(size))
+
+    def _counted(self, block: bytes) -> bytes:
+        self._left -= len(block)
+        if self._left < 0:
+            raise FileError(TOO_MUCH.format(most=self._most))
+        return block
+
+
+def _reject_long(lines: list[str], rest: str, before: int) -> None:
+    """Raise `FileError` for a line that is too long; `before`: how many lines there were before these."""
+    if len(rest) + sum(map(len, lines)) < LONGEST_LINE:
+        return
+    for number, line in enumerate([*lines, rest], before + 1):
+        if len(line) >= LONGEST_LINE:
+            message = f"Line {number:,} is longer than {LONGEST_LINE:,} characters."
+            raise FileError(message)
+
+
+def line_ends(text: str) -> int:
+    r"""Return how many `\n`, `\r` and `\r\n` are in the text."""
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
+class UndecodableError(FileError):
+    """A word of a line is not UTF-8; says how it would read in the likeliest encodings, for a person to choose by."""
+
+    def __init__(self, sentence: str, word: bytes, kept: Mapping[str, int] = {}) -> None:
+        """`kept`: how many names of known animals each encoding keeps."""
+        texts: dict[str, str] = {}
+        for encoding, (text,) in sorted(readings([word]).items(), key=lambda reading: -kept.get(reading[0], 0)):
+            texts.setdefault(text, encoding)
+        shown = [f"{quoted(text)} in {encoding}" for text, encoding in list(texts.items())[:READINGS]]
+        advice = f"Set the encoding to the one that shows this correctly: {', '.join(shown)}." if shown else ""
+        super().__init__(f"{sentence} {advice}")
+        self.sentence, self.word = sentence, word
+
+
+@contextmanager
+def open_source(name: str, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Source]:
+    """Open a file by its name, or standard input for "-"; raises `FileError` with the reason."""
+    try:
+        if name != STANDARD_INPUT:
+            raw: IO[bytes] = Path(name).open("rb")  # noqa: SIM115 - closed below
+            if not raw.seekable():
+                with raw as pipe:
+                    raw = _copy(pipe, max_unpacked)
+        elif sys.stdin is None:
+            message = "Standard input is closed."
+            raise FileError(message)
+        else:
+            raw = _copy(sys.stdin.buffer, max_unpacked)
+        raw.seek(0, io.SEEK_END)
+    except OSError as error:
+        message = f"{name} cannot be read: {error.strerror or error}." if name else "The name of the file is empty."
+        raise FileError(message) from None
+    with raw:
+        yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw, max_unpacked=max_unpacked)
+
+
+def _copy(file: IO[bytes], most: int) -> IO[bytes]:
+    """Return a copy of what cannot be read in any order, such as a pipe; raises `FileError` for one without an end."""
+    with ExitStack() as unless_complete:
+        copy = unless_complete.enter_context(tempfile.TemporaryFile())
+        while block := file.read(BLOCK):
+            if copy.write(block) and copy.tell() > most:
+                raise FileError(TOO_MUCH.format(most=most))
+        unless_complete.pop_all()
+    return cast("IO[bytes]", copy)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn what reading can raise into a `FileError`."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        message = "The gzip file is damaged or was cut short."
+        raise FileError(message) from None
+    except OSError as error:
+        message = f"The file cannot be read: {error.strerror or error}."
+        raise FileError(message) from None

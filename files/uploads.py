@@ -1,0 +1,114 @@
+"""The files of the back office: kept from the first look to the import, with how each is read."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from files.errors import ImportRejectedError
+from files.matching import Match, match, remember, understood
+from files.options import Options, Sender
+from files.readers import read
+from files.readers.rows import Reading
+from files.source import GZIP, Source
+from pets.models import ImportUpload, UploadPart
+
+if TYPE_CHECKING:
+    from django.core.files.uploadedfile import UploadedFile  # generic for mypy only
+
+LARGEST_WORKBOOK = 32 * 1024 * 1024  # bytes that are unpacked of an XLSX file. It takes some seconds
+
+MATCHED = ("encoding", "delimiter", "header_row", "columns", "defaults")
+"""What is found out or chosen of how a file is read."""
+
+MOST_ROWS = 500_000
+MOST_REJECTED = 10_000  # rows with errors: so many are a mistake in all of them
+KEPT = timedelta(days=1)
+
+PART = 1024 * 1024  # bytes of a file in one row: the database's driver holds three times as many
+TOO_LARGE = "The file has {bytes:,} bytes. Files here can have at most 25 MB."
+COMPRESSED = "The file is compressed with gzip; send it as it was before."
+
+
+def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], user: Any) -> ImportUpload:
+    """Keep a file for a day; raises `ImportRejectedError` for one that is not for here. Older ones are forgotten."""
+    if (size := file.size or 0) > settings.LARGEST_UPLOAD:  # before it is read: it may be of any size
+        raise ImportRejectedError(TOO_LARGE.format(bytes=size))
+    parts = iter(lambda: file.read(PART), b"")
+    content = next(parts, b"")
+    if content.startswith(GZIP):
+        raise ImportRejectedError(COMPRESSED)
+    ImportUpload.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
+    with transaction.atomic():
+        upload = ImportUpload.objects.create(
+            uploaded_by=user, file_name=(file.name or "")[:255], content=content, options=chosen
+        )
+        for part in parts:
+            UploadPart.objects.create(upload=upload, content=part)
+    return upload
+
+
+def understand(upload: ImportUpload) -> bool:
+    """Choose how the file is read if that is clear; False if a person must say. Raises `ImportRejectedError`."""
+    with opened(upload) as source:
+        how = understood(source, options_of(upload).reading)
+    if how is not None:
+        _choose(upload, how)
+    return how is not None
+
+
+def match_of(upload: ImportUpload, *, encoding: str | None, header_row: int | None) -> Match:
+    """Return how the file is likely to be read; raises `ImportRejectedError`."""
+    with opened(upload) as source:
+        return match(source, options_of(upload).reading, encoding=encoding, header_row=header_row)
+
+
+def choose(upload: ImportUpload, how: Reading, *, profile: str | None, sender: Sender) -> None:
+    """Read the file like this from now on, and remember it as a profile; raises `ImportRejectedError`."""
+    with opened(upload) as source:
+        read(source, how)
+        if profile is not None:
+            remember(profile, source, how, who=sender.who)
+    _choose(upload, how)
+
+
+def _choose(upload: ImportUpload, how: Reading) -> None:
+    upload.options |= {"reading": {name: getattr(how, name) for name in MATCHED}}
+    upload.save(update_fields=["options"])
+
+
+@contextmanager
+def opened(upload: ImportUpload) -> Iterator[Source]:
+    """Give the file as an import reads it."""
+    with tempfile.TemporaryFile() as raw:
+        raw.write(upload.content)
+        for part in upload.parts.iterator(chunk_size=1):
+            raw.write(part.content)
+        yield Source(upload.file_name, raw)
+
+
+def options_of(upload: ImportUpload) -> Options:
+    """Return what was chosen for the file."""
+    chosen = upload.options
+    reading = Reading(
+        formula_safe=chosen["formula_safe"],
+        sheet=chosen.get("sheet") or None,  # files sent to an earlier release have none
+        ignore_unknown=chosen.get("ignore_unknown_columns", False),
+        largest_workbook=LARGEST_WORKBOOK,
+    )
+    return Options(
+        reading=replace(reading, **chosen.get("reading", {"encoding": chosen.get("encoding") or None})),
+        create_categories=chosen["create_categories"],
+        keep_blanks=chosen["blank"] == "keep",
+        skip_errors=True,
+        max_errors=MOST_REJECTED,
+        most_rows=MOST_ROWS,
+        accept_names=False,
+        for_page=True,
+    )

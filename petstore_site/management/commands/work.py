@@ -1,0 +1,37 @@
+"""`manage.py work`: gunicorn runs it beside its workers (deploy/gunicorn.conf.py)."""
+
+import os
+import signal
+from contextlib import suppress
+from threading import Event
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from commands.base import StoreCommand
+from files import queue
+from files.stopping import SIGNALS, stoppable
+from petstore_site.work import LEAVING, Worker
+
+
+class Command(StoreCommand):
+    help = "Do the long work of the back office. Run this only where no gunicorn of ours runs, which does it by itself."
+    examples = ("", "--file 12")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--file", type=int, metavar="UPLOAD", help="Check or import only this file, which waits.")
+
+    def handle(self, **options: Any) -> None:
+        """Work until a signal; a file until it is done, or a signal stops it."""
+        if options["file"] is not None:
+            with suppress(KeyboardInterrupt), stoppable(parent=os.getppid()):
+                return queue.do(options["file"])
+        ended = Event()
+
+        def leave(*_: object) -> None:
+            ended.set()
+            signal.alarm(LEAVING)
+
+        for number in SIGNALS:
+            signal.signal(number, leave)
+        return Worker(lambda: not ended.is_set()).run()

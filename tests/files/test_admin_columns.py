@@ -1,0 +1,281 @@
+"""A supplier's sheet in the back office: its encoding, its header and its columns are matched, and remembered."""
+
+import re
+from io import BytesIO
+from typing import Any
+
+import openpyxl
+import pytest
+from django.test import Client
+
+from categories.models import Category
+from changes.accounts import account
+from pets.models import ColumnProfile, ImportUpload, Pet
+from tests.files.conftest import Import, catalogue, command
+from tests.files.conftest import run_import as run_import  # noqa: PLC0414 - a fixture
+from tests.files.test_admin_imports import ADD, confirm, ended, messages, send
+from tests.pets.office import member
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TITLES = "Lime Tree Farm: delivery 47\nPrinted 20 Nov 2026\n\n"
+ROWS = "No.;Pet name;Kind;State;Price\nLT-1;Żółwik;Dogs;sold;140,00\nLT-2;Ćwirek;Dogs;;35,00\nLT-3;Śnieżka;Dogs;;9,50\n"
+DELIVERY = (TITLES + ROWS).encode("cp1250")
+MATCHED = {f"column-{at}": name for at, name in enumerate(("external_reference", "name", "category", "status", ""))}
+ANIMALS = [
+    ("Żółwik", "Dogs", "sold", "LT-1"),
+    ("Ćwirek", "Dogs", "available", "LT-2"),
+    ("Śnieżka", "Dogs", "available", "LT-3"),
+]
+
+
+def sheet() -> bytes:
+    book = openpyxl.Workbook()
+    for line in (TITLES + ROWS).splitlines():
+        book.active.append(line.split(";") if line else [])  # type: ignore[union-attr]
+    out = BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def asked(staff: Client, content: str | bytes, name: str = "delivery-47.csv") -> Any:
+    """Send a file that is not clear; return the page that asks."""
+    page = send(staff, content, name)
+    assert page.request["PATH_INFO"].endswith("/columns/")
+    return page
+
+
+def given(page: Any) -> dict[str, str]:
+    """Return what the form on the page would send."""
+    form = page.content.decode().split('<form method="post" class="main-form', 1)[1]
+    fields = {}
+    for tag in re.findall(r"<input[^>]*>", form):
+        of = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+        if of.get("type") not in {"radio", "checkbox"} or " checked" in tag:
+            fields[of["name"]] = of.get("value", "on")
+    for name, options in re.findall(r'<select name="([^"]*)".*?>(.*?)</select>', form, re.DOTALL):
+        chosen = re.search(r'<option value="([^"]*)" selected', options)
+        first = re.search(r'<option value="([^"]*)"', options)
+        fields[name] = (chosen or first)[1]  # type: ignore[index]
+    return fields
+
+
+def answer(staff: Client, page: Any, **fields: str) -> Any:
+    return ended(staff, staff.post(page.request["PATH_INFO"], given(page) | fields))
+
+
+def readings(page: Any) -> list[tuple[str, list[str]]]:
+    return [(name, texts) for name, _, _, texts in page.context["form"].encodings()]
+
+
+@pytest.mark.parametrize("name", ["delivery-47.csv", "delivery-47.xlsx"])
+def test_a_suppliers_sheet_becomes_animals(staff: Client, category: Category, name: str) -> None:
+    page = asked(staff, DELIVERY if name.endswith("csv") else sheet(), name)
+    assert page.status_code == 200
+    sent = given(page)
+    assert {key: sent[key] for key in MATCHED} == MATCHED
+    assert (sent["header"], sent["called"], sent["remember"]) == ("4", "Lime Tree Farm", "on")
+    assert sent.get("encoding") == ("cp1250" if name.endswith("csv") else None)
+    preview = answer(staff, page)
+    assert preview.status_code == 200
+    confirm(staff, preview)
+    assert catalogue() == ANIMALS
+
+
+def test_the_page_shows_how_names_would_read_where_all_bytes_fit(staff: Client, category: Category) -> None:
+    page = asked(staff, DELIVERY)
+    shown = dict(readings(page))
+    assert shown["cp1250"] == ["Żółwik", "Ćwirek", "Śnieżka"]
+    assert shown["cp1252"] == ["¯ó³wik", "Æwirek", "Œnie¿ka"]
+    assert shown["cp1251"] == [text.encode("cp1250").decode("cp1251") for text in shown["cp1250"]]
+    assert "cp932" not in shown
+    assert "<bdi>Œnie¿ka</bdi>" in page.content.decode()
+
+
+TURKISH = ("Şeker", "Paşa", "Gümüş", "Ağaç")
+
+
+def test_the_encoding_that_keeps_the_names_of_known_animals_comes_first(staff: Client, category: Category) -> None:
+    for number, name in enumerate(TURKISH):
+        Pet.objects.create(name=name, category=category, external_reference=f"T{number}")
+    rows = "".join(f"T{number},{name},Dogs,sold\n" for number, name in enumerate(TURKISH))
+    page = asked(staff, f"external_reference,name,category,status\n{rows}".encode("cp1254"))
+    (first, names), *others = readings(page)
+    assert (first, names, dict(others)["cp1252"]) == ("cp1254", ["Şeker", "Paşa", "Gümüş"], ["Þeker", "Paþa", "Gümüþ"])
+    assert answer(staff, page).context["work"]["found"]["altered"]["count"] == 0
+    shown = answer(staff, answer(staff, page, encoding="cp1252"))
+    assert shown.context["work"]["found"]["altered"]["count"] == 4
+    confirm(staff, shown)
+    assert [name for name, *_ in catalogue()] == [*TURKISH]
+
+
+def test_encodings_that_read_all_of_a_file_the_same_are_offered_once(staff: Client, category: Category) -> None:
+    rows = "name,category\n" + "Zoë,Dogs\n" * 300
+    once = dict(readings(asked(staff, rows.encode("cp1252"))))
+    assert ("cp1252" in once, once.keys() & {"iso8859-15", "cp1250", "cp1254"}) == (True, set())
+    behind = dict(readings(asked(staff, f"{rows}Šimon,Dogs\n".encode("iso8859-15"))))
+    assert behind["iso8859-15"] == behind["cp1252"] == ["Zoë"]
+
+
+def test_another_encoding_and_row_read_the_columns_again(staff: Client, category: Category) -> None:
+    page = asked(staff, DELIVERY)
+    again = answer(staff, page, encoding="cp1252", header="5", again="1")
+    assert again.status_code == 200
+    assert "The columns were read again." in again.content.decode()
+    columns = [column.title for column, _ in again.context["form"].columns()]
+    assert columns == ["LT-1", "¯ó³wik", "Dogs", "sold", "140,00"]
+    assert given(again) | {"encoding": "cp1252", "header": "5"} == given(again)
+    assert not Pet.objects.exists()
+
+
+def test_another_row_without_reading_again_is_read_again_first(staff: Client, category: Category) -> None:
+    """The columns that were sent are those of the former row."""
+    page = answer(staff, asked(staff, DELIVERY), header="5")
+    assert (page.status_code, "The columns were read again." in page.content.decode()) == (200, True)
+    assert ImportUpload.objects.get().options.get("reading") is None
+
+
+def test_what_was_matched_is_remembered_by_the_header(staff: Client, category: Category) -> None:
+    answer(staff, asked(staff, DELIVERY), status="pending")
+    profile = ColumnProfile.objects.get()
+    assert (profile.name, profile.encoding, profile.saved_by) == ("Lime Tree Farm", "cp1250", "staff keeper")
+    assert profile.header == ["no.", "pet name", "kind", "state", "price"]
+    assert profile.columns == ["external_reference", "name", "category", "status", ""]
+    assert profile.defaults == {"status": "pending"}
+    next_one = ("Delivery 48\n" + ROWS.replace("LT-", "LT-9")).encode("cp1250")
+    preview = send(staff, next_one, "delivery-48.csv")
+    assert preview.status_code == 200
+    confirm(staff, preview)
+    assert catalogue()[1] == ("Ćwirek", "Dogs", "pending", "LT-92")
+
+
+def test_a_profile_reads_utf_8_as_what_it_is(staff: Client, category: Category) -> None:
+    answer(staff, asked(staff, DELIVERY))
+    confirm(staff, send(staff, ROWS))
+    assert catalogue() == ANIMALS
+
+
+def test_profiles_are_listed_and_forgotten(staff: Client, category: Category) -> None:
+    answer(staff, asked(staff, DELIVERY))
+    profile = ColumnProfile.objects.get()
+    assert "<strong>Lime Tree Farm</strong>" in staff.get(ADD).content.decode()
+    gone = staff.post(f"{ADD}forget/{profile.pk}/", follow=True)
+    assert messages(gone) == ["Columns of “Lime Tree Farm” forgotten."]
+    assert not ColumnProfile.objects.exists()
+    assert asked(staff, DELIVERY).status_code == 200
+
+
+def test_nothing_is_remembered_unless_it_is_wanted(staff: Client, category: Category) -> None:
+    page = asked(staff, DELIVERY)
+    fields = given(page)
+    del fields["remember"]
+    staff.post(page.request["PATH_INFO"], fields)
+    assert not ColumnProfile.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"column-1": ""}, None),  # the rows have references
+        ({"column-0": "", "column-1": ""}, "name is missing."),
+        ({"column-4": "name"}, "name is there twice."),
+        ({"called": ""}, "Say whose files these are"),
+        ({"column-1": "colour"}, "Select a valid choice."),
+    ],
+)
+def test_what_cannot_be_is_said_on_the_page(
+    staff: Client, category: Category, fields: dict[str, str], sentence: str | None
+) -> None:
+    page = answer(staff, asked(staff, DELIVERY), **fields)
+    assert page.status_code == (200 if sentence is None else 400)
+    assert (sentence or "name is required.") in page.content.decode()
+    assert not ColumnProfile.objects.filter(pk__gt=0).exists() or sentence is None
+
+
+def test_a_sheet_of_many_columns_is_asked_about_the_first(staff: Client, category: Category) -> None:
+    more = 1_500
+    text = f"Pet name;Kind{''.join(f';Note {number}' for number in range(more))};status\nRex;Dogs{';x' * more};sold\n"
+    confirm(staff, answer(staff, asked(staff, text)))
+    assert catalogue() == [("Rex", "Dogs", "sold", None)]
+
+
+def test_a_name_is_of_one_header(staff: Client, category: Category) -> None:
+    answer(staff, asked(staff, DELIVERY))
+    other = answer(staff, asked(staff, ROWS.replace("Price", "Cost")), called="Lime Tree Farm")
+    assert "&quot;Lime Tree Farm&quot; is the name of other columns." in other.content.decode()
+    assert ColumnProfile.objects.count() == 1
+
+
+def test_only_those_who_import_match_and_forget(staff: Client, category: Category) -> None:
+    page = asked(staff, DELIVERY)
+    profile = ColumnProfile.objects.create(name="Farm", header=["tier"], columns=["name"], saved_by="root")
+    other = member("importer", "add_importrun", "view_pet")
+    assert other.get(page.request["PATH_INFO"]).status_code == 404  # someone else sent it
+    other = member("reader", "view_importrun", "view_pet")
+    assert other.get(page.request["PATH_INFO"]).status_code == 403
+    assert other.post(f"{ADD}forget/{profile.pk}/").status_code == 403
+    assert ColumnProfile.objects.get() == profile
+
+
+FARM = ["--header-row", "4", "--map", "No.=external_reference", "--map", "Pet name=name", "--map", "Kind=category"]
+FARM += ["--map", "State=status", "--ignore-unknown-columns", "--encoding", "cp1250"]
+
+
+def test_the_command_saves_and_uses_a_profile(run_import: Import, staff: Client, category: Category) -> None:
+    assert run_import(DELIVERY, *FARM, "--save-profile", "Farm").status == 0
+    assert ColumnProfile.objects.get().columns == ["external_reference", "name", "category", "status", ""]
+    changed = DELIVERY.replace(b";;35", b";sold;35").replace(b"\nPrinted", b"\n\n\nPrinted")
+    assert run_import(changed, "--profile", "Farm").status == 0
+    assert catalogue()[1] == ("Ćwirek", "Dogs", "sold", "LT-2")
+    assert send(staff, DELIVERY).status_code == 200
+
+
+def test_a_dry_run_and_a_rejected_file_save_no_profile(run_import: Import, category: Category) -> None:
+    assert run_import(DELIVERY, *FARM, "--save-profile", "Farm", "--dry-run").status == 0
+    assert run_import(DELIVERY.replace(b"Dogs", b"Cats"), *FARM, "--save-profile", "Farm").status == 3
+    assert not ColumnProfile.objects.exists()
+
+
+def test_rejects_of_a_profile_are_read_by_it(run_import: Import, category: Category, tmp_path: Any) -> None:
+    run_import(DELIVERY, *FARM, "--save-profile", "Farm")
+    rejects = tmp_path / "rejects.csv"
+    wrong = DELIVERY.replace(b"sold", b"gone")
+    assert run_import(wrong, "--profile", "Farm", "--rejects", str(rejects), "--on-error", "skip").status == 4
+    assert rejects.read_text("utf-8-sig").splitlines()[0].endswith(";external_reference;name;category;status")
+    assert run_import(rejects.read_text().replace("gone", "pending"), "--profile", "Farm").status == 0
+    assert catalogue()[0] == ("Żółwik", "Dogs", "pending", "LT-1")
+
+
+def test_the_command_lists_and_deletes_profiles(run_import: Import, category: Category) -> None:
+    assert command("import_profiles").out == "There are no profiles.\n"
+    run_import(DELIVERY, *FARM, "--save-profile", "Farm")
+    profile = ColumnProfile.objects.get()
+    assert command("import_profiles").out == (
+        "Farm: no.=external_reference, pet name=name, kind=category, state=status. "
+        f"Saved {profile.saved_at:%Y-%m-%d %H:%M} UTC by {account()}.\n"
+    )
+    assert command("import_profiles", "--json").json == [
+        {
+            "name": "Farm",
+            "columns": dict(zip(profile.header, profile.columns, strict=True)),
+            "encoding": "cp1250",
+            "defaults": {},
+            "saved_by": account(),
+            "saved_at": profile.saved_at.isoformat(),
+        }
+    ]
+    unknown = command("import_profiles", "--forget", "Barn")
+    assert (unknown.status, unknown.error) == (3, 'There is no profile "Barn". Profiles: "Farm".')
+    assert command("import_profiles", "--forget", "Farm").out == 'Profile "Farm" deleted.\n'
+    assert not ColumnProfile.objects.exists()
+
+
+def test_a_profile_must_be_there_and_fit(run_import: Import, category: Category) -> None:
+    assert run_import(DELIVERY, "--profile", "Farm").error == 'There is no profile "Farm". Profiles: none.'
+    run_import(DELIVERY, *FARM, "--save-profile", "Farm")
+    result = run_import("Tier;Art\nRex;Dogs\n", "--profile", "Farm")
+    assert (result.status, result.error) == (
+        3,
+        'None of the first rows has the columns of "Farm": "no.", "pet name", "kind", "state", "price".',
+    )
+    assert run_import(DELIVERY, "--profile", "Farm", "--map", "a=name").status == 2

@@ -1,0 +1,902 @@
+"""Small files in the back office: sent, looked at, imported, undone."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from io import BytesIO
+from typing import Any
+
+import openpyxl
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import Permission, User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from django.utils.html import escape
+
+from categories.models import Category
+from files import queue, uploads
+from files.lock import only_import
+from files.run import NEAR_UNCONFIRMED
+from pets.models import ImportRun, ImportUpload, Pet
+from tests.days import today
+from tests.files.conftest import catalogue
+from tests.files.test_workbooks import FOREIGN, packed
+from tests.pets.office import member, text_of, work_off
+from tests.whole import CSV_HEADER, planned
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ADD = "/admin/pets/importrun/add/"
+CHOSEN = {"blank": "keep", "formula_safe": "on"}
+HEADER = "name,category,status,external_reference\n"
+
+
+def send(staff: Client, content: str | bytes, name: str = "friday.csv", **chosen: str) -> Any:
+    return ended(staff, sent(staff, content, name, **chosen))
+
+
+def sent(staff: Client, content: str | bytes, name: str = "friday.csv", **chosen: str) -> Any:
+    data = content.encode() if isinstance(content, str) else content
+    return staff.post(ADD, CHOSEN | chosen | {"file": SimpleUploadedFile(name, data)})
+
+
+def ended(staff: Client, answer: Any) -> Any:
+    """Return the page that a response leads to once nothing works on the file any more."""
+    if answer.status_code != 302:
+        return answer
+    work_off()
+    return staff.get(answer.url, follow=True)
+
+
+def again(staff: Client, shown: Any) -> Any:
+    return ended(staff, staff.post(f"{ADD}{shown.context['upload'].pk}/preview/"))
+
+
+def confirm(staff: Client, shown: Any, **fields: str) -> Any:
+    given = {"digest": shown.context["work"]["digest"]} | fields
+    address = f"{ADD}{shown.context['upload'].pk}/confirm/"
+    return ended(staff, staff.post(address, given, headers={"X-Request-ID": "confirm-1"}))
+
+
+def cells(answer: Any, table: str) -> list[list[str]]:
+    """Return the text of the body of a table by its id."""
+    body = re.search(rf'<table id="{table}">.*?<tbody>(.*?)</tbody>', answer.content.decode(), re.DOTALL)
+    assert body
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", body[1], re.DOTALL)
+    found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in row] for row in found]
+
+
+def page_of(run: ImportRun) -> str:
+    """Return the address of its page: that of its change, if it changed something."""
+    return f"/admin/activity/{run.change_id or f'i{run.pk}'}/"
+
+
+def why(shown: Any) -> str:
+    return str(shown.context["work"]["why"])
+
+
+def undo_of(run: ImportRun) -> str:
+    return f"{page_of(run)}undo/"
+
+
+def messages(answer: Any) -> list[str]:
+    return [str(message) for message in answer.context["messages"]]
+
+
+def test_two_confirmations_at_the_same_moment_import_a_file_once(staff: Client, category: Category) -> None:
+    """The second has looked before the first was done, and its boxes let the same file be imported again."""
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    second = ImportUpload.objects.select_related("run").get()
+    confirm(staff, shown)
+    queue.put(second, queue.Confirmed(digest=shown.context["work"]["digest"], options={"again": True}))
+    assert (second.work, second.waits_since) == ({"state": "imported"}, None)
+    assert [name for name, *_ in catalogue()] == ["Rex"]
+
+
+def test_a_file_is_shown_then_imported(staff: Client, category: Category) -> None:
+    Pet.objects.create(name="Max", category=category, external_reference="A-1")
+    Pet.objects.create(name="Same", category=category, external_reference="A-2", status="sold")
+    content = f"{HEADER}Rex,Dogs,,\nMaximus,,sold,A-1\nSame,Dogs,sold,A-2\nNemo,Fish,,\n,Dogs,gone,\n"
+    shown = send(staff, content)
+    maximus, same = (Pet.objects.get(external_reference=reference) for reference in ("A-1", "A-2"))
+    page = shown.content.decode()
+    assert 'aria-label="1 new, 1 changed, 1 unchanged, 2 with errors"' in page
+    tabs = re.findall(r'<a href="(\?[^"]*#rows)"[^>]*>(\w+)<span class="count[^>]*>(\d+)', page)
+    assert tabs == [
+        ("?#rows", "All", "5"),
+        ("?show=added#rows", "New", "1"),
+        ("?show=changed#rows", "Changed", "1"),
+        ("?show=unchanged#rows", "Unchanged", "1"),
+        ("?show=rejected#rows", "Errors", "2"),
+    ]
+    assert cells(shown, "plan") == planned(
+        ["2", "New", "Rex", "Dogs", "available", ""],
+        ["3", f"Changed {maximus.pk} by reference", "Max becomes Maximus", "Dogs", "available becomes sold", "A-1"],
+        ["4", f"Unchanged {same.pk} by reference", "Same", "Dogs", "sold", "A-2"],
+        ["5", "Error", "Nemo", "Fish", "", ""],
+        ["", "", "category &quot;Fish&quot; does not exist."],
+        ["6", "Error", "blank", "Dogs", "gone", ""],
+        ["", "", "name is required.status &quot;gone&quot; must be one of available, pending, sold."],
+    )
+    errors = staff.get(f"{ADD}{shown.context['upload'].pk}/?show=rejected")
+    assert [row[0] for row in cells(errors, "plan")] == ["5", "", "6", ""]
+    assert catalogue() == [("Max", "Dogs", "available", "A-1"), ("Same", "Dogs", "sold", "A-2")]
+
+    done = confirm(staff, shown)
+    run = ImportRun.objects.get(state="done")
+    assert done.redirect_chain == [(page_of(run), 302)]
+    assert messages(done) == []
+    said = text_of(done.content.decode())
+    assert "keeper imported friday.csv: 1 added, 1 changed Just now, back office." in said
+    assert "Undo deletes 1 animal and sets 1 animal back." in said
+    assert (
+        "1 animal Added Show the new animals 1 animal Changed Show what changed 2 rows Left out Download with errors"
+        ' Rows left out category "Fish" does not exist. Line 5'
+        ' name is required. status "gone" must be one of available, pending, sold. Line 6' in said
+    )
+    assert catalogue() == [
+        ("Maximus", "Dogs", "sold", "A-1"),
+        ("Same", "Dogs", "sold", "A-2"),
+        ("Rex", "Dogs", "available", None),
+    ]
+    assert (run.who, run.file_name) == ("staff keeper", "friday.csv")
+    written = Pet.history.filter(import_run=run).order_by("import_line")
+    assert [(change.actor, change.import_line, change.history_type) for change in written] == [
+        (str(run), 2, "+"),
+        (str(run), 3, "~"),
+    ]
+    assert {change.request_id for change in written} == {"confirm-1"}
+
+
+@pytest.mark.parametrize("safe", [True, False])
+def test_a_file_of_rejected_rows_is_safe_against_formulas_or_says_that_it_is_not(
+    staff: Client, category: Category, safe: bool
+) -> None:
+    shown = send(staff, f"{HEADER}=1+1,Fish,,\nRex,Dogs,,\n", **({} if safe else {"formula_safe": ""}))
+    upload = shown.context["upload"]
+    file = staff.get(f"{ADD}{upload.pk}/rejects/").content.decode("utf-8-sig")
+    assert (",'=1+1,Fish" in file) is safe
+    record = confirm(staff, shown)
+    for page in (shown, record):
+        assert ("This file is not safe against formulas" in page.content.decode()) is not safe
+
+
+def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, category: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
+    upload = shown.context["upload"]
+    file = staff.get(f"{ADD}{upload.pk}/rejects/")
+    assert file["Content-Disposition"] == 'attachment; filename="friday-rejected.csv"'
+    assert file.content.decode("utf-8-sig") == (
+        "_line,_code,_message,name,category,status,external_reference\r\n"
+        "3,validation_failed,category does not exist.,Nemo,Fish,,\r\n"
+    )
+    again = send(staff, file.content.replace(b"Fish", b"Dogs"), "friday-rejected.csv")
+    assert cells(again, "plan") == planned(["2", "New", "Nemo", "Dogs", "available", ""])
+
+
+@pytest.mark.parametrize(("most", "lines"), [(50, ["2", "3", "4", "5"]), (20, ["4", "5", "2", "3"])])
+def test_rejects_come_by_line_as_far_as_they_can_wait(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, most: int, lines: list[str]
+) -> None:
+    """Lines 2 and 3 are found to be wrong last. Each row has about 12 characters."""
+    monkeypatch.setattr("files.rejects.MOST_WAITING", most)
+    shown = send(staff, f"{HEADER},Dogs,,A-1\n,Dogs,,A-2\nT,Dogs,lost,A-3\nJ,Dogs,lost,A-4\n")
+    file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").getvalue().decode("utf-8-sig")
+    assert [line.partition(",")[0] for line in file.splitlines()[1:]] == lines
+
+
+def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff: Client, category: Category) -> None:
+    """Whether the file alone shows that a row is wrong, or the catalogue."""
+    Pet.objects.create(name="Max", category=category, external_reference="A-1")
+    content = "id,name,categoryId,external_reference\n"
+    content += f"999999,Gone,{category.pk},\n,,{category.pk},\n,Rex,{category.pk},A-9\n,Lost,7777777,\n,Twin,{category.pk},A-9\n"
+    content += f",a,b,c,d,e\n,{'x' * 300},{category.pk},\n"
+    shown = send(staff, content)
+    number = str(category.pk)
+    assert cells(shown, "plan") == planned(
+        ["2", "Error", "Gone", number, "", ""],
+        ["", "", "id 999999 is not the ID of an animal. Leave it blank to add one."],
+        ["3", "Error", "blank", number, "", ""],
+        ["", "", "name is required."],
+        ["4", "New", "Rex", "Dogs", "available", "A-9"],
+        ["5", "Error", "Lost", "7777777", "", ""],
+        ["", "", "categoryId 7777777 must be the id of an existing category."],
+        ["6", "Error", "Twin", number, "", "A-9"],
+        [
+            "",
+            "",
+            "external_reference &quot;A-9&quot; is the same animal as line 4. An animal can be in a file only once.",
+        ],
+        ["7", "Error", "This row can't be read."],
+        ["", "", "The row has 6 cells, the header has 4."],
+        ["8", "Error", f"{'x' * 40}…", number, "", ""],
+        ["", "", f"name &quot;{'x' * 40}…&quot; must have 1 to 255 characters."],
+    )
+    file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
+    assert [line.partition(",")[0] for line in file.splitlines()] == ["_line", "2", "3", "5", "6", "7", "8"]
+
+
+def test_the_button_that_imports_is_at_the_foot_and_on_top(staff: Client, category: Category) -> None:
+    page = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n").content.decode()
+    on_top, at_the_foot = page.index("Import 1 row</button>"), page.index("Import 1 row, leave out 1</button>")
+    assert on_top < page.index('<table id="plan">') < at_the_foot
+
+
+def test_fifty_rows_are_on_a_page(staff: Client, category: Category) -> None:
+    shown = send(staff, HEADER + "".join(f"Rex {number},Dogs,,\n" for number in range(60)) + "Nemo,Fish,,\n")
+    page = shown.content.decode()
+    assert "<span>Rows 1 to 50 of 61</span>" in page
+    address = f"{ADD}{shown.context['upload'].pk}/"
+    pages = [staff.get(f"{address}{query}") for query in ("?page=2#rows", "?show=added&page=2#rows")]
+    assert '<a class="btn btn-small" rel="next" href="?page=2#rows">' in page
+    assert [[row[0] for row in cells(each, "plan")] for each in pages] == [
+        [*map(str, range(52, 63)), ""],
+        [*map(str, range(52, 62))],
+    ]
+
+
+def test_a_file_is_one_import_from_its_preview_on(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=category, external_reference="A-1")
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
+    run = ImportRun.objects.get()
+    assert (run.state, run.created, run.updated) == ("dry run", 1, 1)
+    assert not ImportRun.objects.without_previews().exists()
+    row = staff.get("/admin/pets/importrun/").content.decode()
+    assert '<span class="badge badge-same">Preview</span>' in row
+    assert row.count("\N{EN DASH}</td>") == 2
+    Pet.objects.filter(pk=pet.pk).update(name="Maxi")
+    confirm(staff, confirm(staff, shown))
+    done = ImportRun.objects.get()
+    assert (done.pk, done.state, done.created, done.updated, done.options["dry_run"]) == (run.pk, "done", 1, 1, False)
+    times = [run.previewed_at, done.previewed_at, done.started_at, done.finished_at]
+    assert times == sorted(filter(None, times))
+    record = staff.get(page_of(done)).content.decode()
+    assert f"Import {done.pk} Previewed Just now Unchanged 0 rows" in text_of(record)
+    assert len(ImportRun.objects.without_previews()) == 1
+
+
+def test_a_preview_can_be_seen_again_and_leads_to_the_same_import(staff: Client, category: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    upload = shown.context["upload"]
+    record = page_of(upload.run)
+    page = staff.get(record).content.decode()
+    assert "Nothing was imported." in page
+    assert f'action="{ADD}{upload.pk}/preview/"' in page
+    confirm(staff, again(staff, shown))
+    assert [(run.pk, run.state) for run in ImportRun.objects.all()] == [(upload.run.pk, "done")]
+    assert messages(again(staff, shown)) == [f"This was imported already: {upload.run}."]
+    assert f'action="{ADD}{upload.pk}/preview/"' not in staff.get(record).content.decode()
+
+
+def test_the_record_links_to_what_was_added(staff: Client, category: Category) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    run = ImportRun.objects.get()
+    added = f"/admin/pets/pet/?import_run={run.pk}"
+    pages = ["/admin/pets/importrun/", page_of(run)]
+    listed, record = (staff.get(page).content.decode() for page in pages)
+    assert f'<a href="{added}">1</a>' in listed
+    assert f'<a href="{added}">Show the new animals</a>' in record
+    assert [pet.name for pet in staff.get(added).context["cl"].result_list] == ["Rex"]
+    staff.post(undo_of(run))
+    assert [added in staff.get(page).content.decode() for page in pages] == [False, False]
+
+
+ENDS = {
+    "dry run": ("previewed", "Preview", "Nothing was imported. This is what the file would have done. The file"),
+    "done": ("imported", "Done", "Nothing had to change. The file"),
+    "rejected": ("tried to import", "Rejected", "It ended. Nothing was imported. Fix the file, then import it again."),
+    "already imported": ("tried to import", "Already imported", "It ended. The file"),
+    "stopped": ("tried to import", "Stopped", "It ended. Import the file again."),
+    "failed": ("tried to import", "Failed", "It ended. Import the file again. If it fails again, ask an operator."),
+    "killed": ("tried to import", "Killed", "It ended. Import the file again."),
+}
+"""What each that changed nothing is called, its badge, and what its page says."""
+
+
+@pytest.mark.parametrize("state", ENDS)
+def test_the_page_of_an_import_says_how_it_ended_and_what_to_do(staff: Client, state: str) -> None:
+    ended = {"state": state, "outcome": "It ended.", "finished_at": timezone.now()}
+    run = ImportRun.objects.create(who="root", file_name="a.csv", options={}, **ended)
+    verb, badge, said = ENDS[state]
+    page = text_of(staff.get(page_of(run)).content.decode())
+    assert f"root {verb} a.csv {badge} Just now, command. Import another file {said}" in page
+    assert "undo/" not in page
+    assert 'class="card flows"' not in staff.get(page_of(run)).content.decode() or state == "dry run"
+    for page in ("undo", "csv", "stop", "continue"):
+        assert staff.post(f"{page_of(run)}{page}/").status_code in {404, 405}
+
+
+@pytest.mark.parametrize("page", ["change", "undo"])
+def test_the_addresses_of_1_2_lead_to_the_page_of_the_change(staff: Client, category: Category, page: str) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    done = ImportRun.objects.get()
+    failed = ImportRun.objects.create(who="root", file_name="a.csv", options={}, state="failed")
+    for run in (done, failed):
+        answer = staff.get(f"/admin/pets/importrun/{run.pk}/{page}/")
+        assert (answer.status_code, answer["Location"]) == (302, page_of(run))
+    assert staff.get(f"/admin/activity/i{done.pk}/")["Location"] == page_of(done)
+    assert staff.get(f"/admin/pets/importrun/999999/{page}/").status_code == 404
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.4, ""), (1, " It took 1 second."), (4, " It took 4 seconds.")])
+def test_the_record_says_how_long_it_took(staff: Client, seconds: float, said: str) -> None:
+    run = ImportRun.objects.create(who="root", file_name="a.csv", options={}, state="done")
+    ImportRun.objects.update(finished_at=run.started_at + timedelta(seconds=seconds))
+    page = text_of(staff.get(page_of(run)).content.decode())
+    assert f"Just now, command.{said} Import" in page
+
+
+def test_an_import_that_runs_says_so_until_it_ends(staff: Client) -> None:
+    with only_import():
+        run = ImportRun.objects.create(who="root", file_name="a.csv", options={})
+        record = page_of(run)
+        said = "The import is running. Nothing is saved until it ends. Reload The file"
+        assert said in text_of(staff.get(record).content.decode())
+    said = "Import another file It was interrupted before it was saved. Nothing changed. Import the file again."
+    assert said in text_of(staff.get(record).content.decode())
+
+
+def test_an_import_without_a_file_name_is_one_of_standard_input(staff: Client) -> None:
+    run = ImportRun.objects.create(who="root", file_name="-", options={}, state="done", rejects="/tmp/r.csv")
+    page = staff.get(page_of(run)).content.decode()
+    assert "<title>[Development] root imported standard input | Pet Store back office</title>" in " ".join(page.split())
+    assert "Rejected rows /tmp/r.csv" in text_of(page)
+
+
+def test_the_file_is_chosen_in_three_steps_with_options_out_of_the_way(staff: Client) -> None:
+    page = staff.get(ADD).content.decode()
+    said = text_of(page)
+    assert '<li aria-current="step"><b>1</b>Choose a file</li>' in page
+    assert "Your file CSV or XLSX, at most 25 MB and 500,000 rows Drop a file here or choose one" in said
+    assert "Options Blank cells keep the value · missing categories are errors" in said
+    assert '<details class="card fold"><summary>' in page
+    assert 'To change many animals, <a href="/admin/pets/pet/">export them</a>' in page
+    importer = member("importer", "view_pet", "add_importrun", "view_pet")
+    assert "export them" not in importer.get(ADD).content.decode()
+
+
+def test_an_error_stands_beside_the_file_with_the_options_as_they_were(staff: Client) -> None:
+    answer = staff.post(ADD, CHOSEN | {"blank": "clear", "create_categories": "on", "sheet": "x" * 256})
+    page = answer.content.decode()
+    said = text_of(page)
+    assert answer.status_code == 400
+    assert "or choose one Choose a file. Options Blank cells clear the status · missing categories are added" in said
+    assert '<details class="card fold" open><summary>' in page
+    assert "Ensure this value has at most 255 characters" in said
+
+
+def test_missing_categories_are_added_if_asked_for(staff: Client, category: Category) -> None:
+    shown = send(staff, f"{HEADER}Nemo,Fish,,\nRex,Dogs,,\nTom,Cats,,\n", create_categories="on")
+    assert "Adds 2 categories: Cats, Fish" in shown.content.decode()
+    assert list(Category.objects.values_list("name", flat=True)) == ["Dogs"]
+    record = confirm(staff, shown).content.decode()
+    links = re.findall('<a href="/admin/categories/category/[0-9]+/change/">([^<]+)</a>', record)
+    assert sorted(links) == ["Cats", "Fish"]
+    assert catalogue() == [
+        ("Nemo", "Fish", "available", None),
+        ("Rex", "Dogs", "available", None),
+        ("Tom", "Cats", "available", None),
+    ]
+
+
+def test_who_may_not_add_categories_cannot_by_a_file(category: Category) -> None:
+    client = member("importer", "view_pet", "add_importrun")
+    shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
+    assert shown.context["to_import"] == 0
+    assert not Category.objects.filter(name="Fish").exists()
+
+
+def test_who_loses_that_permission_after_the_preview_does_not_add_them(category: Category) -> None:
+    client = member("importer", "view_pet", "add_importrun", "add_category")
+    shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
+    User.objects.get().user_permissions.remove(Permission.objects.get(codename="add_category"))
+    assert confirm(client, shown).status_code == 403
+    assert not Category.objects.filter(name="Fish").exists()
+
+
+def test_what_is_done_is_what_was_shown(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=category, external_reference="A-1")
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
+    Pet.objects.filter(pk=pet.pk).update(name="Maxi")
+    later = confirm(staff, shown)
+    assert later.context["work"]["why"] == queue.CHANGED_SINCE
+    assert cells(later, "plan") == planned(
+        ["2", "New", "Rex", "Dogs", "available", ""],
+        ["3", f"Changed {pet.pk} by reference", "Maxi becomes Maximus", "Dogs", "available", "A-1"],
+    )
+    assert catalogue() == [("Maxi", "Dogs", "available", "A-1")]
+    confirm(staff, later)
+    assert catalogue() == [("Maximus", "Dogs", "available", "A-1"), ("Rex", "Dogs", "available", None)]
+
+
+def test_a_file_is_imported_once(staff: Client, category: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    confirm(staff, shown)
+    run = ImportRun.objects.get(state="done")
+    assert messages(confirm(staff, shown)) == [f"This was imported already: import {run.pk}."]
+
+    same = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    assert f"This very file was imported already: import {run.pk} by keeper" in same.content.decode()
+    assert why(confirm(staff, same)) == (
+        f"Nothing changed. This file was already imported: import {run.pk} by keeper, "
+        f'{run.started_at:%Y-%m-%d %H:%M} UTC, as "friday.csv". Importing it again would add its animals without an '
+        "external reference twice."
+    )
+    assert Pet.objects.count() == 1
+    confirm(staff, same, again="on")
+    assert Pet.objects.count() == 2
+
+
+@pytest.mark.parametrize("meanwhile", [lambda: Pet.objects.update(name="Max"), lambda: Pet.objects.get().delete()])
+def test_the_same_file_that_adds_nothing_twice_is_not_asked_about(
+    staff: Client, category: Category, meanwhile: Callable[[], object]
+) -> None:
+    content = f"{HEADER}Rex,Dogs,,A-1\n"
+    confirm(staff, send(staff, content))
+    meanwhile()
+    same = send(staff, content)
+    assert "This very file" not in same.content.decode()
+    assert ": 1 " in confirm(staff, same).content.decode()
+    assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
+
+
+def workbook(*rows: list[str], title: str = "", hide: bool = False) -> bytes:
+    """Return a workbook with these rows in its first sheet, or in one with this title after it."""
+    book = openpyxl.Workbook()
+    sheet = book.create_sheet(title) if title else book.worksheets[0]
+    for row in rows:
+        sheet.append(row)
+    if hide and title:
+        book.worksheets[0].sheet_state = "hidden"
+    sheet.row_dimensions[2].hidden = sheet.row_dimensions[3].hidden = sheet.column_dimensions["C"].hidden = hide
+    out = BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def test_what_the_sheet_hides_is_counted(staff: Client, category: Category) -> None:
+    def told(*, hide: bool) -> list[str]:
+        book = workbook(["name", "category", "status"], ["Rex", "Dogs", "sold"], ["Mia", "Dogs", "lost"], hide=hide)
+        return re.findall("Hidden in the sheet.*?</p>", send(staff, book, "a.xlsx").content.decode())
+
+    assert told(hide=False) == []
+    assert told(hide=True) == [
+        "Hidden in the sheet, but read: 2 rows and 1 column.</strong> "
+        "To leave out what is hidden, delete it in the file and send that again.</p>"
+    ]
+
+
+ON_SECOND = workbook(["name", "category", "colour"], ["Rex", "Dogs", "brown"], title="Animals", hide=True)
+"""Of use is the second sheet, but for a column."""
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_workbook_of_another_writer_is_imported(staff: Client, category: Category, kind: str) -> None:
+    confirm(staff, send(staff, packed(FOREIGN[kind]), "a.xlsx"))
+    assert catalogue() == [("Rex", "Dogs", "available", None), ("Tom", "Dogs", "available", None)]
+
+
+def test_a_hidden_first_sheet_is_not_read(staff: Client) -> None:
+    hidden = "The first sheet of the workbook is hidden. Choose a sheet by its name."
+    assert hidden in send(staff, ON_SECOND, "a.xlsx").content.decode()
+
+
+MAX = ("Max", "Dogs", "sold", "A-1")
+
+
+@pytest.mark.parametrize(
+    ("content", "chosen", "becomes"),
+    [
+        (f"{HEADER}'=1,Dogs,,\n", {"formula_safe": ""}, [MAX, ("'=1", "Dogs", "available", None)]),
+        (f"{HEADER}'=1,Dogs,,\n", {}, [MAX, ("=1", "Dogs", "available", None)]),
+        (f"{HEADER}Nemo,Fish,,\n", {"create_categories": "on"}, [MAX, ("Nemo", "Fish", "available", None)]),
+        (f"{HEADER}Moritz,Dogs,,A-1\n", {}, [("Moritz", "Dogs", "sold", "A-1")]),
+        (f"{HEADER}Moritz,Dogs,,A-1\n", {"blank": "clear"}, [("Moritz", "Dogs", "available", "A-1")]),
+        (ON_SECOND, {"sheet": "Animals", "ignore_unknown_columns": "on"}, [MAX, ("Rex", "Dogs", "available", None)]),
+    ],
+    ids=["quotes", "formulas", "categories", "blanks kept", "blanks cleared", "sheet"],
+)  # fmt: skip
+def test_what_was_chosen_holds_at_every_preview_and_when_it_is_confirmed(
+    staff: Client, category: Category, content: str | bytes, chosen: dict[str, str], becomes: list[Any]
+) -> None:
+    Pet.objects.create(name="Max", category=category, status="sold", external_reference="A-1")
+    first = send(staff, content, "a.csv" if content[:1] in {"n", b"n"} else "a.xlsx", **chosen)
+    second = again(staff, first)
+    assert second.context["work"]["digest"] == first.context["work"]["digest"]
+    assert messages(confirm(staff, second)) == []
+    assert catalogue() == becomes
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "The submitted file is empty."),
+        (b"\x1f\x8bgzip", uploads.COMPRESSED),
+        (b"\x7fELF" + bytes(50), "This is a binary file. Import the table as .xlsx or CSV."),
+        (b"x" * (settings.LARGEST_UPLOAD + 1), "The file has 26,214,401 bytes. Files here can have at most 25 MB."),
+    ],
+    ids=["empty", "gzip", "binary", "bytes"],
+)
+def test_a_file_that_cannot_be_used(staff: Client, category: Category, content: str | bytes, sentence: str) -> None:
+    answer = send(staff, content)
+    assert answer.status_code == 400
+    assert sentence in answer.content.decode()
+    assert not Pet.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><img src=x>', "{{ 7*7 }}"])
+def test_what_is_in_a_file_is_only_text(staff: Client, category: Category, name: str) -> None:
+    quoted = name.replace('"', '""')
+    shown = send(staff, f'{HEADER}"{quoted}",Dogs,,"{quoted}"\n"{quoted}","{quoted}",,\n', f"{name[:20]}.csv")
+    assert escape(name) in shown.content.decode()
+    assert "<script>alert" not in shown.content.decode()
+    assert "<img src=x>" not in shown.content.decode()
+
+
+def test_nobody_sees_the_file_of_another(staff: Client, category: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
+    upload = shown.context["upload"]
+    other, page = member("other", superuser=True), f"{ADD}{upload.pk}/"
+    assert [other.get(each).status_code for each in (page, f"{page}rejects/")] == [404, 404]
+    sent = {"digest": shown.context["work"]["digest"]}
+    assert [other.post(f"{page}{each}/", sent).status_code for each in ("confirm", "stop", "preview")] == [404] * 3
+    assert not Pet.objects.exists()
+    confirm(staff, shown)
+    record = page_of(ImportRun.objects.get(state="done"))
+    assert [f"{page}rejects/" in client.get(record).content.decode() for client in (staff, other)] == [True, False]
+
+
+def test_who_may_only_look(category: Category, staff: Client) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    run = ImportRun.objects.get(state="done")
+    viewer = member("viewer", "view_importrun")
+    record = viewer.get(page_of(run))
+    assert record.status_code == 200
+    page = record.content.decode()
+    assert "keeper imported friday.csv: 1 added" in page
+    assert viewer.get(f"/admin/pets/importrun/{run.pk}/change/").status_code == 302
+    for hidden in (undo_of(run), ADD, "/admin/pets/pet/", "/admin/activity/", "Rex"):
+        assert hidden not in page
+    for address in (ADD, undo_of(run)):
+        assert [viewer.get(address).status_code, viewer.post(address).status_code] == [403, 403]
+    assert Pet.objects.count() == 1
+
+
+def test_old_files_are_forgotten(staff: Client, category: Category) -> None:
+    send(staff, f"{HEADER}Rex,Dogs,,\n")
+    ImportUpload.objects.update(created_at="2026-11-01T12:00:00Z")
+    send(staff, f"{HEADER}Max,Dogs,,\n")
+    assert ImportUpload.objects.count() == 1
+
+
+def button_of(page: Any) -> list[str]:
+    """Return the words of the button that undoes, if there is one."""
+    form = page.content.decode().partition('<form method="post" class="main-form">')[2].partition("</form>")[0]
+    return [text_of(words) for words in re.findall('(?s)<button type="submit".*?</button>', form)]
+
+
+def test_categories_that_go_too_are_announced(staff: Client, category: Category) -> None:
+    content = f"{HEADER}Nemo,Fish,,\n"
+    confirm(staff, send(staff, content, create_categories="on"))
+    run = ImportRun.objects.get()
+    assert "Categories that the import added are deleted if they are empty." in staff.get(undo_of(run)).content.decode()
+    assert messages(staff.post(undo_of(run), follow=True)) == ["Undid “imported friday.csv: 1 added”."]
+    assert not Category.objects.filter(name="Fish").exists()
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    assert "Categories that" not in staff.get(undo_of(ImportRun.objects.latest("pk"))).content.decode()
+
+
+def test_an_import_is_undone(staff: Client, category: Category) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\nMax,Dogs,,\n"))
+    run = ImportRun.objects.get(state="done")
+    max_ = Pet.objects.get(name="Max")
+    max_.status = "sold"
+    max_.save()
+    asked = staff.get(undo_of(run))
+    assert "Nothing is changed yet. keeper imported friday.csv: 2 added just now." in text_of(asked.content.decode())
+    assert button_of(asked) == ["Undo: delete 1 animal"]
+    assert 'class="btn btn-danger default"' in asked.content.decode()
+    undone = staff.post(undo_of(run), follow=True, headers={"X-Request-ID": "undo-1"})
+    left = "1 animal is left as it is. Max: changed since"
+    assert messages(undone) == ["Undid “imported friday.csv: 2 added”.", left]
+    assert catalogue() == [("Max", "Dogs", "sold", None)]
+    assert "Partly undone by keeper" in text_of(staff.get(page_of(run)).content.decode())
+    told = Pet.history.get(name="Rex", history_type="-")
+    assert (told.actor, told.request_id) == ("staff keeper", "undo-1")
+    assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by keeper. 1 animal was left as it is."
+    Pet.objects.update(status="available")
+    staff.post(undo_of(run))
+    assert catalogue() == []
+    assert messages(staff.post(undo_of(run), follow=True))[-1] == "Nothing changed. It was undone already, by keeper."
+
+
+def test_the_record_is_in_words(staff: Client, category: Category) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n,Dogs,,\n", create_categories="on", blank="clear"))
+    run = ImportRun.objects.get(state="done")
+    page = staff.get(page_of(run)).content.decode()
+    assert (
+        "missing categories added, rows with errors left out, a &#x27; before cells dropped, blank cells clear" in page
+    )
+    assert "keep_blanks" not in page
+
+
+@pytest.mark.parametrize(("file_format", "starts"), [("csv", f"{CSV_HEADER}\n".encode("utf-8-sig")), ("xlsx", b"PK")])
+def test_a_template_can_be_downloaded(staff: Client, file_format: str, starts: bytes) -> None:
+    assert f'href="?template={file_format}"' in staff.get(ADD).content.decode()
+    file = staff.get(f"{ADD}?template={file_format}")
+    assert file["Content-Disposition"] == f'attachment; filename="new-animals.{file_format}"'
+    assert file.content.startswith(starts)
+    filled = file.content + b",Rex,Dogs,sold\n" if file_format == "csv" else file.content
+    answer = send(staff, filled, f"new.{file_format}", create_categories="on")
+    assert answer.status_code == (200 if file_format == "csv" else 400)  # a header without rows
+
+
+def test_what_changes_in_a_hidden_column_stands_below_the_row(staff: Client, category: Category) -> None:
+    """A phone has no room for the columns of the category and the reference."""
+    Category.objects.create(name="Cats")
+    old = Pet.objects.create(name="Max", category=category, external_reference="A-1")
+    new = Pet.objects.create(name="Tom", category=category)
+    shown = send(staff, f"id,external_reference,name,category\n{old.pk},A-9,Max,Cats\n{new.pk},B-1,Tom,Dogs\n")
+    assert cells(shown, "plan") == planned(
+        ["2", f"Changed {old.pk} by id", "Max", "Dogs becomes Cats", "available", "A-1 becomes A-9"],
+        ["", "", "Category: Dogs becomes Cats"],
+        ["", "", "Reference: A-1 becomes A-9"],
+        ["3", f"Changed {new.pk} by id", "Tom", "Dogs", "available", "none becomes B-1"],
+        ["", "", "Reference: none becomes B-1"],
+    )
+    rows = re.findall(r'<tr class="below-(\w+)">', shown.content.decode())
+    assert rows == ["phone", "narrow", "narrow"]
+
+
+def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=category, external_reference="00042")
+    shown = send(staff, f"id,external_reference,name,category\n{pet.pk},42,Max,Dogs\n")
+    page = shown.content.decode()
+    assert "References change: 1 changed, 0 new." in page
+    assert '<h2 id="altered">1 reference or name looks altered</h2>' in page
+    assert 'aria-label="0 new, 0 changed, 1 with a warning, 0 unchanged, 0 with errors"' in page
+    assert cells(shown, "plan") == planned(
+        ["2", f"Warning {pet.pk} by id", "Max", "Dogs", "available", "00042 becomes 42"],
+        ["", "", "Reference: 00042 becomes 42"],
+        ["", "A spreadsheet program or a wrong encoding may have altered it."],
+    )
+    refused = confirm(staff, shown)
+    assert why(refused).startswith("1 reference or name looks altered by a spreadsheet program or a wrong encoding: ")
+    assert Pet.objects.get().external_reference == "00042"
+    confirm(staff, refused, accept_references="on")
+    assert Pet.objects.get().external_reference == "42"
+
+
+def test_ids_of_another_catalogue_must_be_confirmed(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=category, external_reference="W-1")
+    shown = send(staff, f"id,external_reference,name,category\n{pet.pk},E-77,Olive,Dogs\n")
+    assert (
+        "Confirm one thing first. Choose a file 2 Check the rows 3 Import The IDs look like those of another catalogue "
+        "Most rows with one (1) would change the name and also the reference or category of its animal: "
+        f"Animal {pet.pk}: W-1 → E-77, Max → Olive If it is the file of another shop, delete its column id, and send "
+        "that again. The IDs are right: change these animals" in text_of(shown.content.decode())
+    )
+    assert re.findall(r'name="(\w+)" id="id_\w+" required', shown.content.decode()) == ["accept_ids"]
+    stopped = confirm(staff, shown)
+    assert why(stopped) == (
+        "The IDs look like those of another catalogue. Most rows with one (1) change the name and also the reference "
+        f'or category of its animal: animal {pet.pk} (W-1): external_reference "W-1" → "E-77", name "Max" → "Olive". '
+        "Nothing changed. Tick the box if the changes are right."
+    )
+    assert catalogue() == [("Max", "Dogs", "available", "W-1")]
+    done = confirm(staff, stopped, accept_ids="on")
+    assert catalogue() == [("Olive", "Dogs", "available", "E-77")]
+    assert "changes of most names by ID accepted" in done.content.decode()
+
+
+def test_the_page_names_the_sheets_if_the_first_one_is_no_table(staff: Client, category: Category) -> None:
+    book = openpyxl.Workbook()
+    book.worksheets[0].title = "Info"
+    book.create_sheet("Data").append(["name", "category"])
+    shown = []
+    for title in ("", "Read me first"):
+        book.worksheets[0]["A1"] = title or None
+        out = BytesIO()
+        book.save(out)
+        shown.append(text_of(send(staff, out.getvalue(), "a.xlsx").content.decode()))
+    assert (
+        'The sheet is empty. The first of the sheets "Info", "Data" was read. To read another one, use --sheet, or '
+        "Sheet in the options." in shown[0]
+    )
+    assert (
+        "This is the first sheet of the workbook. It has 2: Info, Data. To read another one, send the file again with "
+        "its name as Sheet in the options. Another sheet" in shown[1]
+    )
+    assert "first sheet" not in text_of(send(staff, workbook(["Read me first"]), "a.xlsx").content.decode())
+
+
+def test_a_default_takes_no_place_of_a_merged_cell(staff: Client, category: Category) -> None:
+    book = openpyxl.Workbook()
+    for row in (["Tier", "Art"], ["Ada", "Dogs"], ["Bob"]):
+        book.worksheets[0].append(row)
+    book.worksheets[0].merge_cells("B2:B3")
+    out = BytesIO()
+    book.save(out)
+    matching = send(staff, out.getvalue(), "a.xlsx")
+    chosen = {"column-0": "name", "column-1": "category", "category": "Dogs", "status": "available"}
+    shown = ended(staff, staff.post(matching.request["PATH_INFO"], chosen | {"read": "None:1", "header": "1"}))
+    assert cells(shown, "plan") == planned(
+        ["2", "New", "Ada", "Dogs", "available", ""],
+        ["3", "Error", "This row can't be read."],
+        [
+            *["", ""],
+            "Cell B3 (category) is merged with B2. Unmerge the cells, and type into each what it should say.",
+        ],
+    )
+
+
+def test_cells_left_out_at_the_end_of_a_row_are_blank_and_an_id_is_digits(staff: Client, category: Category) -> None:
+    """The last column of our own template is the status."""
+    pet = Pet.objects.create(name="Max", category=category)
+    shown = send(staff, f"id;name;category;status\r\n;Rex;Dogs;sold\r\n;Mia;Dogs\r\n{pet.pk}.000;Evil;Dogs\r\n;Tom\r\n")
+    assert cells(shown, "plan") == planned(
+        ["2", "New", "Rex", "Dogs", "sold", ""],
+        ["3", "New", "Mia", "Dogs", "available", ""],
+        ["4", "Error", "Evil", "Dogs", "", ""],
+        ["", "", f"id &quot;{pet.pk}.000&quot; must be digits only."],
+        ["5", "Error", "Tom", "blank", "", ""],
+        ["", "", "category is required."],
+    )
+    file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
+    assert [line.count(";") for line in file.splitlines()] == [6, 6, 6]
+    confirm(staff, shown)
+    assert [name for name, *_ in catalogue()] == ["Max", "Rex", "Mia"]
+
+
+def test_a_column_that_is_left_out_can_be_short(staff: Client, category: Category) -> None:
+    matching = send(staff, "name;category;remarks\r\nRex;Dogs;shy\r\nMax;Dogs\r\n")
+    form = matching.context["form"]
+    fields = {f"column-{at}": column.meaning for at, column in enumerate(form.match.columns)}
+    shown = ended(staff, staff.post(matching.request["PATH_INFO"], fields | {"read": "None:1", "header": "1"}))
+    assert [row[1:4] for row in cells(shown, "plan")] == [["New", "Rex", "Dogs"], ["New", "Max", "Dogs"]]
+
+
+SUPPLIER = {
+    "276098102345678": "2,76098E+14",
+    "4006381333931": "4,00638E+12",
+    "12E3": "1,20E+04",
+    "7%": "7,00 %",
+    "3. Jan": f"03.01.{today():%y}",
+    "2.50": "2,5",
+}
+"""What we have, and what a spreadsheet program in a country that writes a decimal comma saved."""
+
+
+@pytest.mark.parametrize("column", ["external_reference", "id"])
+def test_a_decimal_comma_must_be_confirmed(staff: Client, category: Category, column: str) -> None:
+    pets = [Pet.objects.create(name="Rex", category=category, external_reference=before) for before in SUPPLIER]
+    before = catalogue()
+    lines = [
+        f"{pet.pk if column == 'id' else ''};{text};Rex;Dogs" for pet, text in zip(pets, SUPPLIER.values(), strict=True)
+    ]
+    shown = send(staff, "\n".join(["id;external_reference;name;category", *lines]))
+    page = text_of(shown.content.decode())
+    assert page.count("Warning") - page.count("with a warning") == len(SUPPLIER)
+    assert (bool(why(confirm(staff, shown))), catalogue()) == (True, before)
+
+
+def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, category: Category) -> None:
+    """Each kind of what looks wrong has its box."""
+    pet = Pet.objects.create(name="Max", category=category, external_reference="R1")
+    old = Pet.objects.create(name="Tom", category=category, external_reference="00042")
+    content = (
+        f'id,external_reference,name,category\n,"R1 ",ZoÃ«,Dogs\n{old.pk},42,Tom,Dogs\n,Q,Pip,Dogs\n,43,Eve,Dogs\n'
+    )
+    shown = send(staff, content)
+    page = text_of(shown.content.decode())
+    assert "Nothing is saved yet. Confirm 3 things first." in page
+    assert 'looks like a known one "R1" is there, the file has "R1 ". They differ by a blank at an end.' in page
+    assert "3 animals are added and 1 changed. Tick all boxes above first." in page
+    assert "Import 4 rows</button>" in shown.content.decode().partition('<table id="plan">')[2]
+    assert "Import 4 rows</button>" not in shown.content.decode().partition('<table id="plan">')[0]
+    assert 'aria-label="2 new, 0 changed, 2 with a warning, 0 unchanged, 0 with errors"' in shown.content.decode()
+    warned = planned(
+        ["2", "Warning", "ZoÃ«", "Dogs", "available", "R1"],
+        ["", "New reference &quot;R1 &quot;, but Max has &quot;R1&quot;. Is it the same animal?"],
+        ["", "Looks wrongly decoded. It is probably Zoë."],
+        ["3", f"Warning {old.pk} by id", "Tom", "Dogs", "available", "00042 becomes 42"],
+        ["", "", "Reference: 00042 becomes 42"],
+        ["", "A spreadsheet program or a wrong encoding may have altered it."],
+    )
+    rest = planned(
+        ["4", "New", "Pip", "Dogs", "available", "Q"],
+        ["5", "New", "Eve", "Dogs", "available", "43"],
+    )
+    assert cells(shown, "plan") == [*warned, *rest]
+    assert cells(staff.get(f"{ADD}{shown.context['upload'].pk}/?show=warning"), "plan") == warned
+    assert f'<a href="/admin/pets/pet/{pet.pk}/change/">Max</a> has &quot;R1&quot;.' in shown.content.decode()
+    ticked = dict.fromkeys(re.findall(r'name="(\w+)" id="id_\w+" required', shown.content.decode()), "on")
+    assert sorted(ticked) == ["accept_names", "accept_near", "accept_references"]
+    for missing in ticked:
+        refused = confirm(staff, shown, **{box: "on" for box in ticked if box != missing})
+        assert why(refused)
+        assert sorted(row[3] or "" for row in catalogue()) == ["00042", "R1"]
+        assert cells(refused, "plan") == [*warned, *rest]
+    done = confirm(staff, shown, **ticked)
+    assert ": 3 added, 1 changed" in done.content.decode()
+    assert sorted(row[3] or "" for row in catalogue()) == ["42", "43", "Q", "R1", "R1 "]
+    assert "references like known ones accepted, altered references and names accepted" in done.content.decode()
+
+
+def test_a_row_with_a_near_reference_and_an_error_is_left_out_with_both(staff: Client, category: Category) -> None:
+    """As when a supplier sends what was sold, without the zeros of the references."""
+    Pet.objects.create(name="Max", category=category, external_reference="00042")
+    shown = send(staff, "external_reference,status\n42,sold\n")
+    pet = Pet.objects.get()
+    assert cells(shown, "plan")[1] == [
+        "",
+        "",
+        f"external_reference &quot;42&quot; looks like &quot;00042&quot; of animal {pet.pk}. They differ by how a "
+        "spreadsheet program writes numbers, dates, times and formulas.name is required.category is required.",
+    ]
+    assert shown.context["boxes"] == 0
+
+
+def test_a_file_without_its_zeros_asks_before_it_adds_anything(staff: Client, category: Category) -> None:
+    for n in range(1, 21):
+        Pet.objects.create(name="Rex", category=category, external_reference=f"{n:05}")
+    shown = send(staff, HEADER + "".join(f"Rex,Dogs,sold,{n}\n" for n in range(1, 21)))
+    page = shown.content.decode()
+    assert "20 new references look like known ones" in page
+    assert [row[1] for row in cells(shown, "plan")[::2]] == ["Warning"] * 20
+    assert 'class="btn btn-primary"' not in page
+    assert why(confirm(staff, shown)) == NEAR_UNCONFIRMED
+    assert Pet.objects.count() == 20
+    assert ": 20 added" in confirm(staff, shown, accept_near="on").content.decode()
+    assert [pet.status for pet in Pet.objects.order_by("pk")[:20]] == ["available"] * 20
+    assert catalogue()[20:] == [("Rex", "Dogs", "sold", str(n)) for n in range(1, 21)]
+
+
+def test_an_import_waits_while_another_runs(staff: Client, category: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    with only_import():
+        confirm(staff, shown)
+    assert catalogue() == []
+    work_off()
+    assert catalogue() == [("Rex", "Dogs", "available", None)]
+
+
+def test_names_that_look_wrong_must_be_confirmed(staff: Client, category: Category) -> None:
+    shown = send(staff, f"{HEADER}ZoÃ«,Dogs,,\nNULL,Dogs,,\nZoë,Dogs,,\n")
+    page = shown.content.decode()
+    assert '<h2 id="misread">2 names look wrong</h2>' in page
+    assert "<bdi>ZoÃ«</bdi></span>is probably<strong><bdi>Zoë</bdi></strong>" in page
+    assert "<bdi>NULL</bdi></span>is probably<strong><bdi>no name</bdi></strong>" in page
+    assert cells(shown, "plan") == planned(
+        ["2", "Warning", "ZoÃ«", "Dogs", "available", ""],
+        ["", "Looks wrongly decoded. It is probably Zoë."],
+        ["3", "Warning", "NULL", "Dogs", "available", ""],
+        ["", "Programs write this for no name."],
+        ["4", "New", "Zoë", "Dogs", "available", ""],
+    )
+    assert '<td class="wraps"><span class="since"><bdi>ZoÃ«</bdi></span></td>' in page
+    stopped = confirm(staff, shown)
+    assert why(stopped) == (
+        '2 names look wrong: "ZoÃ«" is probably "Zoë", "NULL" is probably no name. Nothing changed. '
+        "Import them as they are, or send the file again."
+    )
+    assert not Pet.objects.exists()
+    confirm(staff, stopped, accept_names="on")
+    assert [name for name, *_ in catalogue()] == ["ZoÃ«", "NULL", "Zoë"]
+
+
+def test_who_may_only_import_undoes_an_import_and_sees_no_link_that_is_not_allowed(category: Category) -> None:
+    client = member("importer", "view_pet", "add_importrun")
+    page = confirm(client, send(client, f"{HEADER}Rex,Dogs,,\n"))
+    run = ImportRun.objects.get()
+    assert (page.status_code, page.redirect_chain) == (200, [(page_of(run), 302)])
+    asked = client.get(undo_of(run))
+    links = re.findall('href="(/admin/[^"]*)"', page.content.decode() + asked.content.decode())
+    assert {client.get(link).status_code for link in links} == {200}
+    back = re.findall('name="back" value="([^"]*)"', asked.content.decode())[0]
+    undone = client.post(undo_of(run), {"back": back}, follow=True)
+    assert (undone.status_code, messages(undone)) == (200, ["Undid “imported friday.csv: 1 added”."])
+    assert catalogue() == []

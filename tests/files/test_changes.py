@@ -1,0 +1,551 @@
+"""What a person sees of the changes of an import: before it happens, in a file, and afterwards."""
+
+import csv
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from categories.models import Category
+from changes.accounts import account
+from pets.models import ImportRun, Pet
+from tests.days import today
+from tests.factories import PetFactory
+from tests.files.conftest import Import, catalogue, command, history
+from tests.whole import changed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HEADER = "id,external_reference,name,category,status\n"
+
+
+@pytest.fixture
+def rex(dogs: Category) -> Pet:
+    return PetFactory(name="Rex", category=dogs, external_reference="A-1")
+
+
+@pytest.fixture
+def tom(dogs: Category) -> Pet:
+    return PetFactory(name="Tom", category=dogs)
+
+
+def content(rex: Pet, tom: Pet) -> str:
+    return f"{HEADER}{rex.pk},A-9,Rexy,Cats,sold\n{tom.pk},B-1,Tom,Dogs,\n,C-1,Mia,Cats,\n"
+
+
+def changes(rex: Pet, tom: Pet, mia: int | None) -> list[tuple[int | None, str, int, str, str | None, str]]:
+    return [
+        (rex.pk, "A-1", 2, "external_reference", "A-1", "A-9"),
+        (rex.pk, "A-1", 2, "name", "Rex", "Rexy"),
+        (rex.pk, "A-1", 2, "category", "Dogs", "Cats"),
+        (rex.pk, "A-1", 2, "status", "available", "sold"),
+        (tom.pk, None, 3, "external_reference", None, "B-1"),  # type: ignore[list-item]
+        (mia, "C-1", 4, "external_reference", None, "C-1"),
+        (mia, "C-1", 4, "name", None, "Mia"),
+        (mia, "C-1", 4, "category", None, "Cats"),
+        (mia, "C-1", 4, "status", None, "available"),
+    ]
+
+
+def rows_of(path: Path) -> list[tuple[int | None, str | None, int, str, str | None, str]]:
+    """Return what a file of changes has."""
+    if path.suffix == ".jsonl":
+        return [tuple(json.loads(line).values()) for line in path.read_text().splitlines()]
+    header, *rows = csv.reader(path.read_text("utf-8-sig").splitlines())
+    assert header == ["id", "reference", "line", "field", "before", "after"]
+    return [(int(r[0]) if r[0] else None, r[1] or None, int(r[2]), r[3], r[4] or None, r[5]) for r in rows]
+
+
+def test_a_dry_run_shows_what_would_change(run_import: Import, rex: Pet, tom: Pet) -> None:
+    before = catalogue(), history()
+    result = run_import(content(rex, tom), "--dry-run", "--create-categories")
+    assert result.out.splitlines()[1:] == [
+        "Matched 2 by id and 0 by external_reference.",
+        "Fields: external_reference: 2 changed, name: 1 changed, category: 1 changed, status: 1 changed.",
+        f'References: 1 changed, 1 new: "A-1" → "A-9" (animal {rex.pk}), none → "B-1" (animal {tom.pk}).',
+        f'  line 2, animal {rex.pk} (A-1): external_reference "A-1" → "A-9", name "Rex" → "Rexy", '
+        'category "Dogs" → "Cats", status "available" → "sold"',
+        f'  line 3, animal {tom.pk}: external_reference none → "B-1"',
+        '  line 4, new animal: external_reference "C-1", name "Mia", category "Cats", status "available"',
+        'New categories: "Cats".',
+        "Dry run: nothing was saved.",
+    ]
+    assert (catalogue(), history()) == before
+
+
+def test_only_the_first_animals_are_shown(run_import: Import, dogs: Category) -> None:
+    names = "".join(f"Animal {number},Dogs\n" for number in range(25))
+    lines = run_import(f"name,category\n{names}", "--dry-run").out.splitlines()
+    assert [lines[1], lines[20], lines[21]] == [
+        '  line 2, new animal: name "Animal 0", category "Dogs", status "available"',
+        '  line 21, new animal: name "Animal 19", category "Dogs", status "available"',
+        "  … and 5 more; --changes PATH writes all of them.",
+    ]
+
+
+def test_a_machine_is_told_the_same(run_import: Import, rex: Pet, tom: Pet, tmp_path: Path) -> None:
+    path = tmp_path / "changes.csv"
+    told = run_import(content(rex, tom), "--dry-run", "--create-categories", "--json", "--changes", str(path)).json[
+        "changes"
+    ]
+    names = ("id", "reference", "line", "field", "before", "after")
+    all_of_them = [dict(zip(names, change, strict=True)) for change in changes(rex, tom, None)]
+    assert told == {
+        "fields": changed(external_reference=2, name=1, category=1, status=1),
+        "references": {"changed": 1, "new": 1, "first": [all_of_them[0], all_of_them[4]]},
+        "foreign_ids": {"count": 0, "first": []},
+        "altered": {"count": 0, "first": []},
+        "misread": {"count": 0, "first": []},
+        "first": all_of_them,
+        "path": str(path),
+    }
+
+
+@pytest.mark.parametrize("name", ["changes.csv", "changes.jsonl"])
+def test_all_changes_are_in_one_file_before_during_and_after(
+    run_import: Import, rex: Pet, tom: Pet, tmp_path: Path, name: str
+) -> None:
+    before, during, after = (tmp_path / f"{when}-{name}" for when in ("before", "during", "after"))
+    run_import(content(rex, tom), "--create-categories", "--dry-run", "--changes", str(before))
+    assert rows_of(before) == changes(rex, tom, None)
+    run_import(content(rex, tom), "--create-categories", "--changes", str(during))
+    mia = Pet.objects.get(name="Mia").pk
+    assert rows_of(during) == changes(rex, tom, mia)
+    run = ImportRun.objects.latest("pk")
+    shown = command("show_import", str(run.pk), "--json", "--changes", str(after)).json
+    assert (after.read_bytes(), shown["changes"]["path"]) == (during.read_bytes(), str(after))
+    assert shown["changes"]["fields"] == changed(external_reference=2, name=1, category=1, status=1)
+
+
+def test_what_is_not_imported_leaves_no_file_of_changes(run_import: Import, rex: Pet, tmp_path: Path) -> None:
+    path = tmp_path / "changes.csv"
+    assert run_import(f"{HEADER}{rex.pk},,,Fish,\n", "--changes", str(path)).status == 3
+    assert not path.exists()
+    path.write_text("mine")
+    refused = run_import(f"{HEADER}{rex.pk},,Rexy,,\n", "--changes", str(path))
+    assert (refused.status, refused.error) == (3, f"{path} exists already. Choose another name.")
+    assert (path.read_text(), Pet.objects.get().name) == ("mine", "Rex")
+
+
+def test_a_formula_is_guarded_in_the_file(run_import: Import, rex: Pet, tmp_path: Path) -> None:
+    run_import(f"{HEADER}{rex.pk},,'=1+1,,\n", "--formula-safe", "--changes", str(tmp_path / "c.csv"))
+    assert rows_of(tmp_path / "c.csv") == [(rex.pk, "A-1", 2, "name", "Rex", "'=1+1")]
+
+
+YEAR = today().year
+ALTERED = [
+    ("00042", "42"),
+    ("1E5", "100000"),
+    ("1E5", "1.00E+05"),
+    ("1.50", "1.5"),
+    ("1234567890123456", "1.23457E+15"),
+    ("1234567890123456", "1234567890123460"),
+    ("1234567890123456", "1234567890123450"),
+    (" A-7", "A-7"),
+    ("A-7\u00a0", "A-7"),
+    ("1/2", f"01/02/{YEAR}"),
+    ("1/2", f"{YEAR}-02-01"),
+    ("1/2", "02-Jan"),
+    ("MAR1", "1-Mar"),
+    ("1/2", str((date(YEAR, 2, 1) - date(1899, 12, 30)).days)),
+    ("12/2025", "Dec-25"),
+    ("1-2-3", "1/2/2003"),
+    ("12:00", "0.5"),
+    ("true", "TRUE"),
+    ("=A1", "#NAME?"),
+    ("'42", "42"),
+    ("50%", "0.5"),
+    ("12:30", "12:30:00 PM"),
+    ("0:30", "12:30:00 AM"),
+    ("1:05", "01:05"),
+    ("25:00", "25:00:00"),
+    ("12:30", "0.520833333333333"),
+    ("$5", "5"),
+    ("5", "$5.00"),
+    ("=A1", "0"),
+    ("+A1", "0"),
+    ("-A1-B2", "-5"),
+]
+EDITED = [
+    ("00042", "43"),
+    ("A-1", "A-2"),
+    ("1/2", "3/4"),
+    ("Rex", "rex"),
+    ("1E5", "1E6"),
+    ("2026-01-02", "X"),
+    ("7", "A7"),
+    ("12:30", "12:31:00 PM"),
+    ("12:30", "12:30:00 AM"),
+    ("12:30", "12.3"),
+    ("$5", "6"),
+    ("-5", "0"),
+    ("A1", "0"),
+    ("@A1", "0"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), ALTERED)
+def test_a_reference_that_a_spreadsheet_altered_stops_the_import(
+    run_import: Import, dogs: Category, before: str, after: str
+) -> None:
+    pet = PetFactory(name="Rex", category=dogs, external_reference=before)
+    file = f"{HEADER}{pet.pk},{after},Rex,Dogs,available\n"
+    example = f'"{before}" → "{after}" (animal {pet.pk})'.replace("\u00a0", "\ufffd")
+    run = run_import(file)
+    assert (run.status, Pet.objects.get().external_reference) == (3, before)
+    assert run.error == (
+        f"1 reference or name looks altered by a spreadsheet program or a wrong encoding: {example}. Take the values from the file as it "
+        f"was before. If they are right, use --accept-references. Nothing changed. ({ImportRun.objects.latest('pk')})"
+    )
+
+
+@pytest.mark.parametrize(("before", "after"), EDITED)
+def test_a_reference_that_someone_edited_is_imported(
+    run_import: Import, dogs: Category, before: str, after: str
+) -> None:
+    pet = PetFactory(name="Rex", category=dogs, external_reference=before)
+    assert run_import(f"{HEADER}{pet.pk},{after},Rex,Dogs,available\n").status == 0
+    assert Pet.objects.get().external_reference == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [
+        ("1/2", f"01/02/{YEAR}", 3),
+        ("SEPT 2", "2-Sep", 3),
+        ("007", "7", 3),
+        ("$1234567.50", "1234567.5", 3),
+        ("=SUM(A1:A9)", "0", 3),
+        ("Rex ", "Rex", 0),
+        ("Rex 1/2", "Rex", 0),
+    ],
+)
+def test_a_name_that_became_a_date_stops_the_import(
+    run_import: Import, dogs: Category, before: str, after: str, status: int
+) -> None:
+    PetFactory(name=before, category=dogs, external_reference="A-1")
+    assert run_import(f"external_reference,name,category\nA-1,{after},Dogs\n").status == status
+
+
+def test_three_examples_are_shown_of_many(run_import: Import, dogs: Category) -> None:
+    pets = [PetFactory(name="Rex", category=dogs, external_reference=f"00{number}") for number in range(1, 6)]
+    rows = "".join(f"{pet.pk},{int(pet.external_reference or 0)},Rex,Dogs,\n" for pet in pets)
+    told = run_import(HEADER + rows, "--dry-run", "--json").json["changes"]["altered"]
+    assert (told["count"], [change["before"] for change in told["first"]]) == (5, ["001", "002", "003"])
+    looks = f'5 references or names look altered by a spreadsheet program or a wrong encoding: "001" → "1" (animal {pets[0].pk}), '
+    assert f"Warning: {looks}" in run_import(HEADER + rows, "--dry-run").out
+    assert run_import(HEADER + rows).error.startswith(looks)
+    assert run_import(HEADER + rows, "--accept-references").status == 0
+    assert [row[3] for row in catalogue()] == ["1", "2", "3", "4", "5"]
+
+
+AS_VALUE = "how a spreadsheet program writes numbers, dates, times and formulas"
+NEAR = [
+    ("R1", "R1 ", "a blank at an end"),
+    ("R1", " R1", "a blank at an end"),
+    ("R1", "R1\u00a0", "a blank at an end"),
+    ("R1", "\ufeffR1", "an invisible character"),
+    ("Zo\u00eb", "Zoe\u0308", "letters stored in another way"),
+    ("Zoe\u0308", "Zo\u00eb", "letters stored in another way"),
+    ("R1 ", "R1", "a blank at an end"),
+    ("R1 ", "R1\u00a0", "a blank at an end"),
+    ("Zo\u00eb", "Zoe\u0308\u200b ", "an invisible character and letters stored in another way and a blank at an end"),
+    ("Zoe\u0308", "Zoe\u0308 ", "a blank at an end"),
+    ("42 ", "42", "a blank at an end"),
+    ("00042", "42", AS_VALUE),
+    ("42", "00042", AS_VALUE),
+    ("00042", "042", AS_VALUE),
+    ("000", "0", AS_VALUE),
+    ("1E5", "100000", AS_VALUE),
+    ("1E5", "1.00E+05", AS_VALUE),
+    ("1.50", "1.5", AS_VALUE),
+    ("-0.50", "-0.5", AS_VALUE),
+    ("+42", "42", AS_VALUE),
+    ("1000", "1,000", AS_VALUE),
+    ("5%", "0.05", AS_VALUE),
+    ("$5", "5", AS_VALUE),
+    ("5", "$5.00", AS_VALUE),
+    ("12:30", "12:30:00 PM", AS_VALUE),
+    ("0:30:00", "12:30 am", AS_VALUE),
+    ("1/2", f"01/02/{YEAR}", AS_VALUE),
+    ("1/2", f"1.2.{YEAR}", AS_VALUE),
+    ("1/2", "2-Jan", AS_VALUE),
+    ("1/2", "01-Feb", AS_VALUE),
+    ("10-12", f"{YEAR}-12-10", AS_VALUE),
+    ("MAR1", "1-Mar", AS_VALUE),
+    ("SEPT 2", f"9/2/{YEAR}", AS_VALUE),
+    ("01/02/2026", "1/2/26", AS_VALUE),
+    ("2026-01-02", "02.01.2026", AS_VALUE),
+    ("2-Jan-2026", "2026-01-02", AS_VALUE),
+    ("2-Jan", "1/2", AS_VALUE),
+    ("00042", "42 ", f"a blank at an end and {AS_VALUE}"),
+    ("5901234123457", "5.90123E+12", AS_VALUE),
+    ("005901234123457", "5.9012341E+12", AS_VALUE),
+    ("12345678901234567890", "1.23456789012346E+19", AS_VALUE),
+    ("true", "TRUE", AS_VALUE),
+    ("15/3/2023", "45000", AS_VALUE),
+    ("2023-03-15", "45000", AS_VALUE),
+    ("OCT50", "Oct-50", AS_VALUE),
+    ("OCT50", "1950-10-01", AS_VALUE),
+    ("OCT 1950", "18537", AS_VALUE),
+    ("=A1", "#NAME?", AS_VALUE),
+    ("-abc", "Err:508", AS_VALUE),
+    ("@x", "#REF!", AS_VALUE),
+    ("1234567890123456", "1234567890123450", AS_VALUE),
+    ("1234567890123456", "1234567890123460", AS_VALUE),
+    ("12:30", "0.520833333333333", AS_VALUE),
+    ("12/2025", "1-Dec-25", AS_VALUE),
+    ("Геша 1", "Ð“ÐµÑˆÐ° 1", "the encoding in which it was read"),
+]
+UNLIKE = [
+    ("00042", "420"),
+    ("42", "4.2"),
+    ("-42", "42"),
+    ("5901234123457", "5.90124E+12"),
+    ("5901234123457", "5901230000000"),
+    ("12345678901234567890", "12345678901234567891"),
+    ("1E999999", "1E999998"),
+    ("SHOP-0042", "SHOP-42"),
+    ("1.2.3", "1.2.30"),
+    ("12:30", "12:31:00 PM"),
+    ("1/2", "3-Jan"),
+    ("1/2", "1.2"),
+    ("1-2", "2-1"),
+    ("12-01", "12-01-05"),
+    ("1.2", "1.2.10"),
+    ("01/02/2026", "02/01/2026"),
+    ("01/02/2026", "1/2/2027"),
+    ("2026-01-02", "2026-02-01"),
+    ("13-40", "2026-01-13"),
+    ("MAR40", "3/4/2026"),
+    ("DEC-1", "1-Nov"),
+    ("15/3/2023", "45001"),
+    ("OCT50", "Oct-51"),
+    ("-5", "#NAME?"),
+    ("=A1", "#12"),
+    ("Геша 1", "Геша 2"),
+    ("12345678901234567", "12345678901234570"),
+    ("12:30", "0.5208"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "given"), UNLIKE)
+def test_other_numbers_are_no_near_misses(run_import: Import, dogs: Category, theirs: str, given: str) -> None:
+    PetFactory(name="Rex", category=dogs, external_reference=theirs)
+    assert run_import(f"external_reference,name,category\n{given},Max,Dogs\n").status == 0
+    assert [row[3] for row in catalogue()] == [theirs, given]
+
+
+def test_a_file_without_its_zeros_adds_nothing(run_import: Import, dogs: Category) -> None:
+    """A supplier's file, which never has our ids, after a spreadsheet program saved it."""
+    numbers = range(1, 21)
+    rows = "".join(f"{number:05},Rex,Dogs,available\n" for number in numbers)
+    header = "external_reference,name,category,status\n"
+    assert run_import(header + rows).status == 0
+    before, ids = catalogue(), list(Pet.objects.order_by("pk").values_list("pk", flat=True))
+    saved = header + "".join(f"{number},Rex,Dogs,sold\n" for number in numbers)
+    lines = [
+        f'line {number + 1}: external_reference "{number}" looks like "{number:05}" of animal {pk}. They differ by '
+        f"{AS_VALUE}. If it is right, use --accept-references."
+        for number, pk in zip(numbers, ids, strict=True)
+    ]
+    for option in ((), ("--dry-run",)):
+        stopped = run_import(saved, *option)
+        assert stopped.status == 3
+        assert [line for line in stopped.error.splitlines() if "looks like" in line] == lines
+        assert "20 of 20 rows have errors. Nothing changed." in stopped.error
+    assert catalogue() == before
+    assert run_import(saved, "--on-error", "skip").status != 0
+    assert catalogue() == before
+    assert run_import(saved, "--accept-references").status == 0
+    assert Pet.objects.count() == 40
+    assert run_import(saved, "--again").status == 0  # what is known is no near miss
+    assert Pet.objects.count() == 40
+
+
+def test_a_number_is_rather_another_number_than_what_a_formula_became(run_import: Import, dogs: Category) -> None:
+    PetFactory(name="Rex", category=dogs, external_reference="=1+1")
+    other = PetFactory(name="Tom", category=dogs, external_reference="00042")
+    result = run_import("external_reference,name,category\n42,Tom,Dogs\n")
+    assert f'external_reference "42" looks like "00042" of animal {other.pk}. ' in result.error
+    result = run_import(f"id,external_reference\n{other.pk},42\n")
+    assert (result.status, '"00042" → "42"' in result.error, "=1+1" in result.error) == (3, True, False)
+
+
+def test_of_many_numbers_that_became_one_the_first_is_named(run_import: Import, dogs: Category) -> None:
+    first, *_ = [PetFactory(name="Rex", category=dogs, external_reference=f"590123412345{n}") for n in range(10)]
+    told = run_import("external_reference,name,category\n5.90123E+12,Max,Dogs\n", "--json").json
+    assert [error["message"] for error in told["errors"]] == [
+        f'external_reference looks like "{first.external_reference}" of animal {first.pk}. They differ by {AS_VALUE}. '
+        "If it is right, use --accept-references."
+    ]
+    other = run_import(f"{HEADER}{first.pk},5.90123E+12,,,\n", "--json").json
+    assert f"of animal {first.pk + 9}. They" in other["errors"][0]["message"]  # its own does not hide the others
+
+
+@pytest.mark.parametrize(("theirs", "given", "odd"), NEAR)
+def test_a_near_miss_of_a_reference_is_an_error(
+    run_import: Import, dogs: Category, theirs: str, given: str, odd: str
+) -> None:
+    pet = PetFactory(name="Rex", category=dogs, external_reference=theirs)
+    file = f'external_reference,name,category\n"{given}",Max,Dogs\nQ,Pip,Dogs\n'
+    told = run_import(file, "--json").json
+    shown = theirs.replace("\u00a0", "\ufffd")
+    assert [(error["line"], error["message"]) for error in told["errors"]] == [
+        (
+            2,
+            f'external_reference looks like "{shown}" of animal {pet.pk}. They differ by {odd}. '
+            "If it is right, use --accept-references.",
+        )
+    ]
+    assert [row[3] for row in catalogue()] == [theirs]
+
+
+def test_a_near_miss_is_found_beside_an_id_too_but_not_of_itself(run_import: Import, rex: Pet, tom: Pet) -> None:
+    assert run_import(f'{HEADER}{tom.pk},"A-1 ",,,\n').status == 3
+    of_itself = run_import(f'{HEADER}{rex.pk},"A-1 ",,,\n')
+    assert of_itself.error.startswith(
+        "1 reference or name looks altered by a spreadsheet program or a wrong encoding: "
+    )
+    assert run_import(f'{HEADER}{rex.pk},"A-1 ",,,\n', "--accept-references").status == 0
+    assert Pet.objects.get(pk=rex.pk).external_reference == "A-1 "
+
+
+def test_one_import_is_shown(run_import: Import, rex: Pet, tom: Pet) -> None:
+    run_import(content(rex, tom), "--create-categories", name="stock.csv")
+    run = ImportRun.objects.get()
+    mia = Pet.objects.get(name="Mia")
+    mia.status = "sold"
+    mia.save()
+    lines = command("show_import", str(run.pk)).out.splitlines()
+    assert [lines[0], *lines[2:5]] == [
+        f"Import {run.pk}: done",
+        f"File:     stock.csv, SHA-256 {run.sha256}",
+        "Options:  --create-categories",
+        "Rows:     3: 1 added, 2 changed, 0 unchanged, 0 rejected",
+    ]
+    assert lines[5:7] == [
+        "Fields: external_reference: 2 changed, name: 1 changed, category: 1 changed, status: 1 changed.",
+        f'References: 1 changed, 1 new: "A-1" → "A-9" (animal {rex.pk}), none → "B-1" (animal {tom.pk}).',
+    ]
+    assert lines[-2:] == [
+        f"Undo {run} of stock.csv by {account()}, {run.started_at:%Y-%m-%d %H:%M} UTC: 0 animals removed, 2 set back, "
+        "1 left because it was changed since.",
+        f"To undo it: manage.py undo_import {run.pk}",
+    ]
+    told = command("show_import", str(run.pk), "--json").json
+    assert told["undo"] == {"deleted": 0, "restored": 2, "left": {"changed since": 1}}
+
+
+@pytest.mark.parametrize(
+    ("edited", "deleted", "words"),
+    [
+        (0, 0, "3 animals removed, 0 set back"),
+        (
+            1,
+            1,
+            "1 animal removed, 0 set back, 1 left because it was changed since, 1 left because it was deleted since",
+        ),
+        (
+            2,
+            1,
+            "0 animals removed, 0 set back, 2 left because they were changed since, 1 left because it was deleted since",
+        ),
+        (0, 2, "1 animal removed, 0 set back, 2 left because they were deleted since"),
+    ],
+)
+def test_what_an_undo_would_do_is_counted(
+    run_import: Import, dogs: Category, edited: int, deleted: int, words: str
+) -> None:
+    run_import("name,category\nRex,Dogs\nTom,Dogs\nMia,Dogs\n")
+    pets = [*Pet.objects.order_by("pk")]
+    for pet in pets[:edited]:
+        pet.status = "sold"
+        pet.save()
+    for pet in pets[edited : edited + deleted]:
+        pet.delete()
+    lines = command("show_import", str(ImportRun.objects.get().pk)).out.splitlines()
+    assert [line.partition("UTC: ")[2] for line in lines if line.startswith("Undo ")] == [f"{words}."]
+
+
+def test_a_failed_import_is_shown_with_its_reason(run_import: Import, dogs: Category) -> None:
+    run_import("name,category\nRex,Cats\n", name="bad.csv")
+    run = ImportRun.objects.get()
+    lines = command("show_import", str(run.pk)).out.splitlines()
+    assert lines[0] == f"Import {run.pk}: rejected"
+    assert lines[-2:] == ["Reason:   1 of 1 row has an error.", "Nothing can be undone: it wrote nothing."]
+    assert command("list_imports").out.splitlines()[-1] == "        1 of 1 row has an error."
+    missing = command("show_import", "999999")
+    assert (missing.status, missing.error) == (3, "There is no import 999999. list_imports shows them.")
+
+
+MISREAD = [
+    ("Геша", "Ð“ÐµÑˆÐ°"),  # in cp1252
+    ("Żółwik", "Żółwik".encode().decode("cp1250")),
+    ("Геша", "Геша".encode().decode("cp1251")),
+    ("Ё", "Ð\N{REPLACEMENT CHARACTER}"),
+    ("Łatka", "Å\uf181atka"),  # as LibreOffice reads a byte that cp1252 does not have
+    ("小白", "??"),
+    ("Zoë", "Zo\N{REPLACEMENT CHARACTER}"),
+    ("Żółwik, what?", "???wik, what?"),
+    ("Şeker", "Þeker"),
+    ("Геша", "Геша".encode("koi8-u").decode("mac_cyrillic")),
+    ("Король", "Король".encode("iso8859-5").decode("cp1251")),
+    ("Żółwik", "Żółwik".encode().decode("mac_roman")),
+    ("Żółwik", "Żółwik".encode().decode("gbk")),
+    ("小白", "小白".encode("gb18030").decode("cp949")),
+    ("Gümüş", "G?m??"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), MISREAD)
+def test_a_name_that_was_misread_stops_the_import(run_import: Import, dogs: Category, before: str, after: str) -> None:
+    pet = PetFactory(name=before, category=dogs, external_reference="A-1")
+    file = f'external_reference,name,category\nA-1,"{after}",Dogs\n'
+    result = run_import(file)
+    looks = "1 reference or name looks altered by a spreadsheet program or a wrong encoding:"
+    shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in after)
+    assert (result.status, result.error.startswith(f'{looks} "{before}" → "{shown}" (animal {pet.pk}).')) == (3, True)
+    assert Pet.objects.get().name == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("Ð“ÐµÑˆÐ°", "Геша"), ("Zoë", "Zoé"), ("Zoë", "Zoe"), ("Zoe", "Zo?"), ("Żółwik", "Żółw?x"), ("Геша", "Мурка")],
+)
+def test_a_name_that_was_corrected_is_imported(run_import: Import, dogs: Category, before: str, after: str) -> None:
+    PetFactory(name=before, category=dogs, external_reference="A-1")
+    assert run_import(f"external_reference,name,category\nA-1,{after},Dogs\n").status == 0
+    assert Pet.objects.get().name == after
+
+
+@pytest.mark.parametrize("option", [(), ("--dry-run",)])
+def test_a_name_of_a_new_animal_that_looks_wrong_is_a_warning(
+    run_import: Import, dogs: Category, option: tuple[str, ...]
+) -> None:
+    PetFactory(name="Ð“ÐµÑˆÐ°", category=dogs, external_reference="A-1")  # it is known as that
+    PetFactory(name="NULL", category=dogs, external_reference="A-2")
+    known = "external_reference,name,category\nA-1,Ð“ÐµÑˆÐ°,Dogs\nA-2,NULL,Dogs\n"
+    file = f"{known}A-3,ZoÃ«,Dogs\nA-4,Żółwik,Dogs\nA-5,#N/A,Dogs\nA-6,Null,Dogs\n"
+    result = run_import(file, *option)
+    assert result.status == 0
+    warning = 'Warning: 2 names look wrong: "ZoÃ«" is probably "Zoë", "#N/A" is probably no name.'
+    assert warning in result.out.splitlines()
+    told = run_import(f"{known}A-7,ZoÃ«,Dogs\nA-8,nil,Dogs\n", "--dry-run", "--json").json["changes"]["misread"]
+    misread = {"line": 4, "reference": "A-7", "name": "ZoÃ«", "likely": "Zoë"}
+    no_name = {"line": 5, "reference": "A-8", "name": "nil", "likely": None}
+    assert told == {"count": 2, "first": [misread, no_name]}
+
+
+def test_an_export_in_a_wrong_encoding_stops_with_its_pairs(run_import: Import, dogs: Category, tmp_path: Path) -> None:
+    """An export was opened in a program that took it for cp1252, and saved as UTF-8."""
+    names = ["Геша", "Żółwik", "Rex", "Zoë", "小白"]
+    for name in names:
+        PetFactory(name=name, category=dogs)
+    export = tmp_path / "export.csv"
+    command("export_pets", str(export), "-v0")
+    wrong = "".join(bytes([byte]).decode("cp1252", "ignore") or "\ufffd" for byte in export.read_bytes())
+    result = run_import(wrong)
+    assert (result.status, sorted(Pet.objects.values_list("name", flat=True))) == (3, sorted(names))
+    assert result.error.startswith("4 references or names look altered by a spreadsheet program or a wrong encoding: ")

@@ -1,0 +1,192 @@
+"""What spreadsheet programs of all countries make of references, and what an import says of it."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from categories.models import Category
+from files import languages
+from tests.days import today
+from tests.factories import PetFactory
+from tests.files.conftest import Import, catalogue, counts
+from tests.files.languages import from_cldr
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+YEAR = today().year
+SHORT = f"{YEAR % 100:02}"
+MADE = {
+    "a decimal comma": [("2.50", "2,5"), ("0.5", "0,5"), ("-1.25", "-1,25"), (".75", "0,75"), ("1 1/4", "1,25")],
+    "a number with a power of ten": [("12E3", "1,20E+04"), ("1E-5", "0,00001"), ("7e7", "70.000.000")],
+    "a long number": [
+        ("276098102345678", "2,76098E+14"),
+        ("4006381333931", "4,00638E+12"),
+        ("380 260 043 212 345", "3,8026E+14"),
+        ("1234567890123456", "1.234.567.890.123.450"),
+    ],
+    "thousands": [
+        ("1000", "1.000"),
+        ("1.001", "1001"),
+        ("1234567", "1.234.567"),
+        ("2000", "2 000"),
+        ("3000", "3\u00a0000"),
+        ("4000", "4\u202f000"),
+        ("5000", "5'000"),
+        ("6000", "6\u2019000"),
+        ("7.000", "7"),
+        ("7000.5", "7.000,5"),
+        ("12345678", "1,23,45,678"),
+    ],
+    "a sign": [("(42)", "-42"), ("-43", "\u221243"), ("44-", "-44"), ("+45", "45")],
+    "percent": [
+        ("7%", "7,00 %"),
+        ("8%", "8\u00a0%"),
+        ("9%", "9\u202f%"),
+        ("10 %", "10,00%"),
+        ("11%", "%11"),
+        ("12%", "0,12"),
+    ],
+    "money": [
+        ("$5", "5,00 $"),
+        ("€6", "6,00\u00a0€"),
+        ("7 zł", "7"),
+        ("8 kr", "8,00 kr"),
+        ("CHF 9", "9"),
+        ("R$10", "R$\u00a010,00"),
+        ("-₽11", "-11,00 ₽"),
+        ("R12", "R 12,00"),
+        ("13EUR", "13,00 EUR"),
+        ("(14 €)", "-14"),
+    ],
+    "a time": [
+        ("12:30", "12:30:00"),
+        ("12:31", "12.31.00"),
+        ("0:32", "12:32:00 a.\u00a0m."),
+        ("13:33", "1:33:00 μ.μ."),
+        ("12:36", "0,525"),
+    ],
+    "a date in numbers": [
+        ("1/2", f"01.02.{YEAR}"),
+        ("1/3", f"03.01.{SHORT}"),
+        ("4.1.", f"04.01.{YEAR}"),
+        ("1.5", f"1.05.{YEAR}"),
+        ("1-6", f"{YEAR}/01/06"),
+        ("7.1.25", "07/01/2025"),
+        ("8.1.2025", "2025. 1. 8."),
+        ("2025-01-09", "09.01.25"),
+        ("10.1.2025", "10.1.2025 \u0433."),
+        ("12.50", "Dec-50"),
+        ("2025-11", "Nov 25"),
+        ("2025-01-12 00:00", "12.01.2025"),
+        ("2025-01-13 10:30", "13.01.25 10:30"),
+    ],
+    "a date with a month": [
+        ("1/2", "2. Jan"),
+        ("3/2", "02-mars"),
+        ("2. Mai", f"02.05.{SHORT}"),
+        ("MAR5", "5-Mar"),
+        ("DEZ6", "06. Dez"),
+        ("3 sty", f"3.01.{YEAR}"),
+        ("4 sty", "04-sty"),
+        ("5 янв", f"05.01.{YEAR}"),
+        ("6/7", "06-juil."),
+        ("Sept. 8", f"{YEAR}-09-08"),
+        ("8/10", "10월 8일"),
+        ("10/9", "10月9日"),
+        ("11-Nov-2025", "11.11.2025"),
+        ("2025-12-12", "12 dec. 25"),
+        ("Feb-26", "feb-26"),
+    ],
+    "a word": [("true", "WAHR"), ("FALSE", "FAUX")],
+    "a formula": [("=1+1", "2")],
+    "a formula that fails": [("-B1", "Ошибка:502")],
+}
+"""What is in the catalogue, and what a program in some country writes instead."""
+
+NOT_MADE = [
+    ("16-Apr", "APR16"),
+    ("16.04.2025", "APR16"),
+    (f"{YEAR}-04-16", "APR16"),
+    ("APR-16", "APR16"),
+    ("MAR1", "MAR01"),
+    ("3/12", "2019-12-03"),
+    ("3.12", f"3.12.{YEAR + 1}"),
+    ("1/2", f"1.2.{SHORT}"),
+    ("KIT12", "12.KIT"),
+    ("R5", "5"),
+    ("R5", "R05"),
+    ("5 kg", "5"),
+    ("A 5", "5,00"),
+    ("12.34", "1234"),
+    ("1.23.456", "123456"),
+    ("1.2,3.4", "12.34"),
+    ("7%", "7"),
+    ("12:30", "12:60"),
+    ("8:90", "9:30"),
+    ("RON54", "2:54"),
+    ("1.2.3", "3.2.1"),
+    ("2-3-21", "21-3-2"),
+    ("Apr 2023-1", "1/4"),
+    ("May 5 6 7", "5/5"),
+]
+"""What is in the catalogue, and another reference that no program makes of it."""
+
+
+def rows(*cells: tuple[object, ...]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(cells)
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("pairs", MADE.values(), ids=MADE)
+def test_what_a_program_made_is_not_added(run_import: Import, dogs: Category, pairs: list[tuple[str, str]]) -> None:
+    for before, _ in pairs:
+        PetFactory(name="Rex", category=dogs, external_reference=before)
+    known = catalogue()
+    cells = [(after, "Rex", "Dogs") for _, after in pairs]
+    result = run_import(rows(("external_reference", "name", "category"), *cells), "--json")
+    looks = [re.search('looks like "(.*)" of', error["message"]) for error in result.json["errors"]]
+    assert [found and found[1] for found in looks] == [before for before, _ in pairs]
+    assert (result.status, catalogue()) == (3, known)
+
+
+@pytest.mark.parametrize("pairs", MADE.values(), ids=MADE)
+def test_what_a_program_made_replaces_no_reference(
+    run_import: Import, dogs: Category, pairs: list[tuple[str, str]]
+) -> None:
+    pets = [PetFactory(name="Rex", category=dogs, external_reference=before) for before, _ in pairs]
+    known = catalogue()
+    cells = [(pet.pk, after) for pet, (_, after) in zip(pets, pairs, strict=True)]
+    file = rows(("id", "external_reference"), *cells)
+    told = run_import(file, "--json", "--dry-run").json
+    assert (told["errors"], told["changes"]["altered"]["count"]) == ([], len(pairs))
+    assert (run_import(file).status, catalogue()) == (3, known)
+
+
+@pytest.mark.parametrize(("before", "other"), NOT_MADE)
+def test_what_no_program_makes_is_added(run_import: Import, dogs: Category, before: str, other: str) -> None:
+    PetFactory(name="Rex", category=dogs, external_reference=before)
+    result = run_import(rows(("external_reference", "name", "category"), (other, "Max", "Dogs")))
+    assert (result.status, [row[3] for row in catalogue()]) == (0, [before, other]), result.error
+
+
+@pytest.mark.slow
+def test_a_month_of_every_language_is_known(run_import: Import, dogs: Category) -> None:
+    for month in range(1, 13):
+        PetFactory(name="Rex", category=dogs, external_reference=f"31/{month}")
+    names = {name for line in from_file().splitlines()[:12] for name in line.split("\t")}
+    cells = [(f"31-{name}{point}", "Rex", "Dogs") for name in sorted(names) for point in ("", ".")]
+    run_import(rows(("external_reference", "name", "category"), *cells), "--on-error", "skip")
+    assert counts() == ("done", len(cells), 0, 0, 0, len(cells))
+
+
+@pytest.mark.slow
+def test_the_names_of_months_and_money_are_those_of_cldr() -> None:
+    assert from_file() == from_cldr()
+
+
+def from_file() -> str:
+    return Path(languages.__file__).with_suffix(".txt").read_text(encoding="utf-8")

@@ -1,0 +1,658 @@
+"""`export_pets`: what it writes, which animals, and what it leaves behind when it fails."""
+
+import codecs
+import ctypes
+import errno
+import gzip
+import json
+import os
+import resource
+import stat
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from io import BytesIO, StringIO
+from itertools import zip_longest
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import openpyxl
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import DataError, OperationalError, connection
+from django.db.models import F, Value
+
+from categories.models import Category
+from commands.exits import Exit, ExitError
+from files.exporting import FileFormat, Form, sheet, write_pets
+from files.exporting.rows import BATCH
+from files.spreadsheets import unescape
+from files.whole import BLOCK, FileInTheWayError, whole_file
+from pets.models import Pet
+from tests.factories import CategoryFactory, PetFactory, add_many
+from tests.test_manage import manage
+from tests.whole import HEADER, Row, row
+
+ROWS: list[Row] = [
+    row("A-1", "Rex", "Dogs", "available"),
+    row(None, "Señor Bigotes 🐶", 'Cats, and "others"', "sold"),
+    row("=1+1", "=cmd|' /C calc'!A0", "+Fish", "pending"),
+    row("'-1", "'quoted'", "Dogs", "available"),
+    row("-12", "-1", "Dogs", "sold"),
+    row("@x", "@SUM(A1)", "Dogs", "sold"),
+    row("007", "1e5", "Dogs", "sold"),
+    row(None, 'Mr. "Whiskers", the 3rd', "Dogs", "available"),
+    row(None, '"', "Dogs", "available"),
+    row(None, "\\.", "Dogs", "available"),
+    row("\\N", "NULL", "Dogs", "available"),
+    row(None, "\u202eכלב\u202c ფუმფულა 犬", "Dogs", "available"),
+    row(None, "\ufeffno mark\u2028two lines", "Dogs", "available"),
+    row("\uffff!", "U\ufffe\uffff", "Dogs", "available"),
+    row("_x0041_", "_x005F_x0041_x0042\uffff", "Dogs", "available"),
+    row(" 5", " between  spaces ", "Dogs", "available"),
+    row(None, "#N/A", "Dogs", "available"),
+    row(None, "<b>&amp;]]></t>", "Dogs", "available"),
+    row(None, "100% %s {0}", "Dogs", "available"),
+    row(None, "\U0010fffd🐶", "Dogs", "available"),
+]  # fmt: skip
+FORMS = [
+    Form(ids=False, file_format=FileFormat.CSV),
+    Form(ids=False, file_format=FileFormat.JSONL),
+    Form(ids=False, file_format=FileFormat.XLSX),
+    Form(ids=False, file_format=FileFormat.CSV, compressed=True),
+    Form(ids=False, file_format=FileFormat.JSONL, compressed=True),
+]
+NAMES = [f"pets.{form}" for form in FORMS]
+
+
+def store(rows: list[Row]) -> None:
+    for reference, name, category, status, *_ in rows:
+        PetFactory(
+            external_reference=reference,
+            name=name,
+            category=Category.objects.get_or_create(name=category)[0],
+            status=status,
+        )
+
+
+@pytest.fixture
+def animals(db: None) -> list[Row]:
+    store(ROWS)
+    return ROWS
+
+
+@pytest.fixture
+def many(transactional_db: None) -> list[Row]:
+    """More animals than are written at a time, and committed, so that other connections see them."""
+    add_many(CategoryFactory(name="Dogs"), BATCH + 1)
+    return [row(None, f"Pet {number}", "Dogs", "available") for number in range(1, BATCH + 2)]
+
+
+def export(file: Path, *arguments: str) -> bytes:
+    """Return what the file holds; nothing else is printed than that it was written."""
+    out, err = StringIO(), StringIO()
+    call_command("export_pets", str(file), "--no-ids", *arguments, stdout=out, stderr=err)
+    assert out.getvalue().startswith("Wrote ")
+    assert err.getvalue() == ""
+    return file.read_bytes()
+
+
+def rejection(file: Path | str, *arguments: str, status: Exit = Exit.REJECTED) -> str:
+    out, told = StringIO(), StringIO()
+    with pytest.raises(CommandError) as caught:
+        call_command("export_pets", str(file), "--no-ids", *arguments, stdout=out, stderr=told)
+    assert (out.getvalue(), told.getvalue()) == ("", "")
+    assert caught.value.returncode == status
+    return str(caught.value)
+
+
+def printed(file: Path, *arguments: str) -> bytes:
+    told = StringIO()
+    with file.open("w") as out:
+        call_command("export_pets", "-", "--no-ids", *arguments, stdout=out, stderr=told)
+    assert told.getvalue().endswith(" to standard output.\n")
+    return file.read_bytes()
+
+
+def as_csv(rows: list[Row]) -> bytes:
+    def quoted(text: str | None) -> str:
+        return '"' + text.replace('"', '""') + '"' if text and (set(text) & set('",')) else text or ""
+
+    return "".join(",".join(map(quoted, row)) + "\n" for row in [HEADER, *rows]).encode()
+
+
+def as_jsonl(rows: list[Row]) -> bytes:
+    members = [{key: text for key, text in zip(HEADER, row, strict=True) if text is not None} for row in rows]
+    return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in members).encode()
+
+
+def read_sheet(content: bytes) -> list[Row]:
+    """Return the rows below the header, after checking that every cell is text."""
+    workbook = openpyxl.load_workbook(BytesIO(content), read_only=True)
+    cells = [tuple(row) for row in workbook["Animals"].rows]
+    workbook.close()
+    assert {cell.data_type for row in cells for cell in row if cell.value is not None} == {"s"}
+    header, *rows = [[cell.value and unescape(str(cell.value)) for cell in row] for row in cells]
+    assert header == [*HEADER]
+    return [
+        tuple(str(text) if text else None for text, _ in zip_longest(each, HEADER)) for each in rows
+    ]  # none at its end is read
+
+
+def read(name: str, content: bytes) -> list[Row]:
+    """Return the rows of a file of any form, each read in the simplest way."""
+    if name.endswith(".xlsx"):
+        return read_sheet(content)
+    plain = gzip.decompress(content) if name.endswith(".gz") else content
+    lines = plain.decode().split("\n")
+    assert lines.pop() == ""
+    if ".csv" in name:
+        assert lines.pop(0) == ",".join(HEADER)
+        return [tuple(text or None for text in line.split(",")) for line in lines]
+    return [tuple(each.get(key) for key in HEADER) for each in map(json.loads, lines)]
+
+
+class TestForms:
+    """Every form, with text that does not make it easy."""
+
+    def test_csv(self, animals: list[Row], tmp_path: Path) -> None:
+        assert export(tmp_path / "pets.csv") == as_csv(animals)
+
+    def test_json_lines(self, animals: list[Row], tmp_path: Path) -> None:
+        assert export(tmp_path / "pets.jsonl") == export(tmp_path / "pets.ndjson") == as_jsonl(animals)
+
+    def test_xlsx(self, animals: list[Row], tmp_path: Path) -> None:
+        assert read_sheet(export(tmp_path / "pets.xlsx")) == animals
+
+    @pytest.mark.parametrize("name", ["pets.csv", "pets.jsonl"])
+    @pytest.mark.usefixtures("animals")
+    def test_gzip(self, tmp_path: Path, name: str) -> None:
+        compressed = export(tmp_path / f"{name}.gz")
+        assert gzip.decompress(compressed) == export(tmp_path / name)
+        assert compressed[3:8] == bytes(5)  # neither a name nor a time
+
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.usefixtures("db")
+    def test_an_empty_catalogue(self, tmp_path: Path, name: str) -> None:
+        assert read(name, export(tmp_path / name)) == []
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_more_than_are_written_at_a_time(self, many: list[Row], tmp_path: Path, name: str) -> None:
+        assert read(name, export(tmp_path / name)) == many
+
+    @pytest.mark.usefixtures("animals")
+    def test_an_xlsx_does_not_say_when_it_was_written(self, tmp_path: Path) -> None:
+        with zipfile.ZipFile(BytesIO(export(tmp_path / "pets.xlsx"))) as archive:
+            assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        dated = openpyxl.load_workbook(tmp_path / "pets.xlsx").properties
+        assert (dated.created, dated.modified) == (datetime(1980, 1, 1), datetime(1980, 1, 1))  # noqa: DTZ001
+
+    def test_an_xlsx_is_a_workbook_for_other_readers_too(self, animals: list[Row], tmp_path: Path) -> None:
+        export(tmp_path / "pets.xlsx")
+        workbook = openpyxl.load_workbook(tmp_path / "pets.xlsx")
+        assert workbook.sheetnames == ["Animals"]
+        assert (workbook["Animals"].freeze_panes, workbook["Animals"].max_row) == ("A2", len(animals) + 1)
+
+    @pytest.mark.parametrize("options", [[], ["--template"]], ids=["animals", "template"])
+    @pytest.mark.usefixtures("animals")
+    def test_an_xlsx_takes_what_is_typed_as_text(self, tmp_path: Path, options: list[str]) -> None:
+        export(tmp_path / "pets.xlsx", *options)
+        sheet = openpyxl.load_workbook(tmp_path / "pets.xlsx").worksheets[0]
+        letters = ascii_uppercase[: len(HEADER)]
+        assert {letter: sheet.column_dimensions[letter].number_format for letter in letters} == dict.fromkeys(
+            letters, "@"
+        )
+        formats = {cell.number_format for row in sheet.iter_rows(min_row=2) for cell in row if cell.value is not None}
+        assert formats == (set() if options else {"@"})
+
+    @pytest.mark.parametrize("name", ["pets.csv", "pets.xlsx"])
+    def test_formula_safe(self, animals: list[Row], tmp_path: Path, name: str) -> None:
+        def guarded(text: str | None) -> Any:
+            return "'" + text if text and text[0] in "=+-@'" else text
+
+        expected: list[Any] = [tuple(guarded(text) for text in row) for row in animals]
+        written = export(tmp_path / name, "--formula-safe")
+        assert written == as_csv(expected) if name.endswith(".csv") else read_sheet(written) == expected
+        assert [tuple(text and text.removeprefix("'") for text in row) for row in expected] == animals
+
+    @pytest.mark.parametrize("name", ["pets.csv", "pets.csv.gz", "pets.xlsx"])
+    @pytest.mark.usefixtures("animals")
+    def test_for_spreadsheets(self, tmp_path: Path, name: str) -> None:
+        """Excel knows UTF-8 by the mark; a program that reads a pipe would take it for a part of the first title."""
+        written = export(tmp_path / name, "--for-spreadsheets")
+        safe = export(tmp_path / f"safe-{name}", "--formula-safe")
+        if name == "pets.xlsx":
+            assert read_sheet(written) == read_sheet(safe)
+        else:
+            plain = gzip.decompress if name.endswith(".gz") else bytes
+            assert plain(written) == codecs.BOM_UTF8 + plain(safe)
+
+    @pytest.mark.parametrize(
+        ("arguments", "form"),
+        [
+            (["pets.csv"], "csv"),
+            (["PETS.CSV"], "csv"),
+            (["pets.tar.csv"], "csv"),
+            (["pets", "--format", "csv"], "csv"),
+            (["pets.txt", "--format", "jsonl"], "jsonl"),
+            (["pets.ndjson.gz"], "jsonl.gz"),
+            (["pets.CSV.GZ", "--format", "csv"], "csv.gz"),
+            (["pets.gz", "--format", "jsonl"], "jsonl.gz"),
+            (["pets", "--format", "xlsx"], "xlsx"),
+        ],
+    )
+    @pytest.mark.usefixtures("animals")
+    def test_the_name_or_an_option_says_the_form(self, tmp_path: Path, arguments: list[str], form: str) -> None:
+        name, *options = arguments
+        assert export(tmp_path / name, *options) == export(tmp_path / f"plain.{form}")
+
+    @pytest.mark.usefixtures("animals")
+    def test_one_statement(self, tmp_path: Path, django_assert_num_queries: Any) -> None:
+        with django_assert_num_queries(1):
+            export(tmp_path / "pets.csv")
+
+    @pytest.mark.parametrize("form", FORMS, ids=str)
+    def test_what_happens_meanwhile_is_not_in_it(self, many: list[Row], form: Form) -> None:
+        def change() -> None:
+            PetFactory(name="New")
+            Pet.objects.update(name="Changed")
+            connection.close()
+
+        def meanwhile(more: int) -> None:
+            if not changed:
+                changed.append(more)
+                thread = threading.Thread(target=change)
+                thread.start()
+                thread.join()
+
+        changed: list[int] = []
+        out = BytesIO()
+        assert write_pets(Pet.objects.all(), out, form=form, progress=meanwhile) == len(many)
+        assert (read(f".{form}", out.getvalue()), changed) == (many, [BATCH])
+        assert Pet.objects.filter(name="Changed").count() == len(many) + 1
+
+
+class TestStandardOutput:
+    @pytest.mark.parametrize(
+        ("arguments", "name"),
+        [
+            ([], "pets.csv"),
+            (["--format", "csv"], "pets.csv"),
+            (["--format", "jsonl"], "pets.jsonl"),
+            (["--gzip"], "pets.csv.gz"),
+            (["--format", "jsonl", "--gzip"], "pets.jsonl.gz"),
+            (["--format", "xlsx"], "pets.xlsx"),
+        ],
+    )
+    @pytest.mark.usefixtures("animals")
+    def test_the_same_as_a_file(self, tmp_path: Path, arguments: list[str], name: str) -> None:
+        assert printed(tmp_path / "printed", *arguments) == export(tmp_path / name)
+
+    def test_an_xlsx_through_a_pipe(self, animals: list[Row]) -> None:
+        receiver, sender = os.pipe()
+        with open(receiver, "rb") as end:  # noqa: PTH123
+            with open(sender, "w") as out:  # noqa: PTH123
+                call_command("export_pets", "-", "--no-ids", "--format", "xlsx", stdout=out, stderr=StringIO())
+            assert read_sheet(end.read()) == animals
+
+    @pytest.mark.parametrize("arguments", [["--format", "xlsx"], ["--gzip"], ["--format", "jsonl", "--gzip"]])
+    @pytest.mark.usefixtures("animals")
+    def test_never_bytes_to_a_terminal(self, arguments: list[str]) -> None:
+        with terminal() as (out, _), pytest.raises(CommandError) as caught:
+            call_command("export_pets", "-", "--no-ids", *arguments, stdout=out)
+        assert (
+            str(caught.value) == "A terminal cannot show XLSX or gzip. Name a file, or redirect standard output to one."
+        )
+
+    @pytest.mark.usefixtures("animals")
+    def test_text_to_a_terminal(self) -> None:
+        with terminal() as (out, shown):
+            call_command("export_pets", "-", "--no-ids", "--status", "pending", stdout=out, stderr=StringIO())
+            assert shown() == as_csv([ROWS[2]]).replace(b"\n", b"\r\n")
+
+    @pytest.mark.parametrize("form", FORMS, ids=str)
+    def test_a_reader_that_has_read_enough(self, many: list[Row], form: Form) -> None:
+        receiver, sender = os.pipe()
+        os.close(receiver)
+        told = StringIO()
+        arguments = ["--format", form.file_format.value, *(["--gzip"] if form.compressed else [])]
+        with open(sender, "w") as out, pytest.raises(CommandError) as caught:  # noqa: PTH123
+            call_command("export_pets", "-", "--no-ids", *arguments, stdout=out, stderr=told)
+        assert (caught.value.returncode, str(caught.value), told.getvalue()) == (141, "", "")
+        assert Pet.objects.count() == len(many)  # and the connection works
+
+    @pytest.mark.parametrize("form", FORMS, ids=str)
+    def test_a_full_disk(self, many: list[Row], form: Form) -> None:
+        arguments = ["--format", form.file_format.value, *(["--gzip"] if form.compressed else [])]
+        with open("/dev/full", "w") as out, pytest.raises(CommandError) as caught:  # noqa: PTH123
+            call_command("export_pets", "-", "--no-ids", *arguments, stdout=out)
+        assert str(caught.value) == "Standard output cannot be written: No space left on device."
+        assert Pet.objects.count() == len(many)
+
+
+@contextmanager
+def terminal() -> Iterator[tuple[Any, Callable[[], bytes]]]:
+    """Give a terminal to write to, and what returns what it shows."""
+    master, slave = os.openpty()
+    with open(master, "rb", buffering=0) as screen, open(slave, "w") as out:  # noqa: PTH123
+        yield out, lambda: screen.read(BLOCK)
+
+
+@pytest.fixture
+def three(db: None) -> None:
+    """Animals of three days."""
+    rows: list[Row] = [
+        row(None, "Old", "Dogs", "available"),
+        row(None, "Middle", "Cats", "sold"),
+        row(None, "New", "Dogs", "pending"),
+    ]
+    store(rows)
+    for day, each in enumerate(rows, 1):
+        Pet.objects.filter(name=each[1]).update(updated_at=datetime(2026, 11, day, 12, tzinfo=UTC))
+
+
+@pytest.mark.usefixtures("three")
+class TestSelection:
+    @pytest.mark.parametrize(
+        ("arguments", "names"),
+        [
+            ([], "Old Middle New"),
+            (["--status", "sold"], "Middle"),
+            (["--status", "sold", "--status", "available"], "Old Middle"),
+            (["--category", "Dogs"], "Old New"),
+            (["--category", "Dogs", "--status", "pending"], "New"),
+            (["--category", "Cats", "--status", "pending"], ""),
+            (["--changed-since", "2026-11-02"], "Middle New"),
+            (["--changed-since", "2026-11-02T12:00"], "Middle New"),
+            (["--changed-since", "2026-11-02 12:00:00.000001"], "New"),
+            (["--changed-since", "2026-11-02T14:00:00+02:00"], "Middle New"),
+            (["--changed-since", "2026-11-02T12:00:01Z"], "New"),
+            (["--changed-since", "2999-01-01"], ""),
+            (["--changed-since", "0001-01-01"], "Old Middle New"),
+        ],
+    )
+    def test_filters(self, tmp_path: Path, arguments: list[str], names: str) -> None:
+        assert [row[1] for row in read("pets.csv", export(tmp_path / "pets.csv", *arguments))] == names.split()
+
+    @pytest.mark.parametrize("name", ["dogs", "Dogs ", "", "Birds", "a\nb", "\udcff", "x" * 256], ids=ascii)
+    def test_an_unknown_category(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(ExitError) as error:
+            export(tmp_path / "pets.csv", "--category", name)
+        hint = ' Did you mean "Dogs"?' if name in {"dogs", "Dogs "} else ""
+        assert (error.value.returncode, str(error.value)) == (2, f'No category is called "{name}".{hint}')
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("text", ["yesterday", "", "11/21/2026", "2026-13-01", "0001-01-01T00:00+14:00"])
+    def test_an_unreadable_time(self, tmp_path: Path, text: str) -> None:
+        assert rejection(tmp_path / "pets.csv", "--changed-since", text, status=Exit.FAILED) == (  # a shell sees 2
+            "Error: argument --changed-since: must be a date or a time, such as 2026-11-21, 2026-11-21T09:30 (UTC)"
+            " or 2026-11-21T09:30:00+02:00."
+        )
+
+    def test_an_unknown_status(self, tmp_path: Path) -> None:
+        message = rejection(tmp_path / "pets.csv", "--status", "lost", status=Exit.FAILED)  # a shell sees 2
+        assert "argument --status: invalid choice: 'lost'" in message
+
+
+class TestRejections:
+    """Mistakes, which leave nothing behind."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "status", "sentence"),
+        [
+            (["x"], 2, "x does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format."),
+            (["x.txt"], 2, "x.txt does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format."),
+            (["x.gz"], 2, "x.gz does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format."),
+            (["x.csv.bz2"], 2, "x.csv.bz2 does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format."),
+            (["x.csv", "--format", "jsonl"], 2, "The name x.csv and --format jsonl contradict each other."),
+            (["x.csv", "--gzip"], 2, "--gzip is for standard output. A file is compressed if its name ends in .gz."),
+            (["x.xlsx.gz"], 2, "XLSX is compressed by itself. Leave out gzip."),
+            (["-", "--format", "xlsx", "--gzip"], 2, "XLSX is compressed by itself. Leave out gzip."),
+            (["x.jsonl", "--formula-safe"], 2, "JSON lines are not for spreadsheet programs. Leave out --formula-safe and --for-spreadsheets."),
+            (["-", "--json"], 2, "--json is for a file: standard output holds the animals."),
+            (["nowhere/x.csv"], 1, "nowhere/x.csv cannot be written: its folder does not exist."),
+            (["file/x.csv"], 1, "file/x.csv cannot be written: Not a directory."),
+            ([f"{'x' * 300}.csv"], 1, f"{'x' * 300}.csv cannot be written: File name too long."),
+            ([".", "--format", "csv", "--force"], 2, ". is a folder. Name a new file in it."),
+            (["/dev/null", "--format", "csv", "--force"], 3, "/dev/null is not a file that can be replaced."),
+            ([], 1, "Error: the following arguments are required: FILE"),
+        ],
+    )  # fmt: skip
+    @pytest.mark.usefixtures("db")
+    def test_sentences(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, arguments: list[str], status: int, sentence: str
+    ) -> None:
+        (tmp_path / "file").touch()
+        monkeypatch.chdir(tmp_path)
+        out = StringIO()
+        with pytest.raises(CommandError) as caught:
+            call_command("export_pets", *arguments, stdout=out)
+        told = json.dumps({"state": "usage", "message": sentence}) + "\n" if "--json" in arguments else ""
+        assert (caught.value.returncode, str(caught.value), out.getvalue()) == (status, sentence, told)
+        assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+    @pytest.mark.usefixtures("db")
+    def test_a_folder_that_is_not_ours(self, tmp_path: Path) -> None:
+        tmp_path.chmod(0o500)
+        with bound_by_modes():
+            message = rejection(tmp_path / "x.csv", status=Exit.FAILED)
+        assert message == f"{tmp_path}/x.csv cannot be written: Permission denied."
+        assert list(tmp_path.iterdir()) == []
+
+    def test_too_many_for_a_sheet(self, animals: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sheet, "MOST_ANIMALS", len(animals))
+        assert len(read_sheet(export(tmp_path / "enough.xlsx"))) == len(animals)
+        PetFactory()
+        assert rejection(tmp_path / "pets.xlsx") == (
+            f"A spreadsheet holds {len(animals)} animals and 2 GiB of text at most, and these are more. Use CSV."
+        )
+        assert [path.name for path in tmp_path.iterdir()] == ["enough.xlsx"]
+
+    def test_too_many_since_they_were_counted(
+        self, animals: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def add_one(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+            counted = execute(sql, *rest)
+            if "COUNT" in sql:
+                Category.objects.get(name="Dogs").pets.create(name="New")
+            return counted
+
+        monkeypatch.setattr(sheet, "MOST_ANIMALS", len(animals))
+        with connection.execute_wrapper(add_one):
+            assert "Use CSV." in rejection(tmp_path / "pets.xlsx")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.usefixtures("animals")
+    def test_too_much_text_for_a_sheet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sheet, "MOST_BYTES", 1000)
+        assert rejection(tmp_path / "pets.xlsx") == (
+            "A spreadsheet holds 1,048,575 animals and 2 GiB of text at most, and these are more. Use CSV."
+        )
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("file", ["-", "pets.xlsx"])
+    def test_a_database_without_tables(self, tmp_path: Path, file: str) -> None:
+        target = file if file == "-" else str(tmp_path / file)
+        told = manage(f"sqlite:///{tmp_path}/new.sqlite3", "export_pets", target)
+        assert told == (1, "", "The database has not been migrated. Run: manage.py migrate\n")
+        assert [path.name for path in tmp_path.iterdir() if "sqlite3" not in path.name] == []
+
+
+DAC_OVERRIDE = 1 << 1
+"""The capability of Linux with which root writes whatever the mode says."""
+
+
+@contextmanager
+def bound_by_modes() -> Iterator[None]:
+    """Write only what modes let us, also as root, and read all of our code: another user may be unable to."""
+    if os.geteuid() != 0:
+        yield
+        return
+    library, header, held = ctypes.CDLL(None), (ctypes.c_uint32 * 2)(0x20080522), (ctypes.c_uint32 * 6)()
+    assert library.capget(header, held) == 0
+    held[0] ^= DAC_OVERRIDE
+    assert library.capset(header, held) == 0
+    try:
+        yield
+    finally:
+        held[0] ^= DAC_OVERRIDE
+        assert library.capset(header, held) == 0
+
+
+class TestWholeOrNotAtAll:
+    @pytest.mark.usefixtures("animals")
+    def test_an_existing_file_is_kept(self, tmp_path: Path) -> None:
+        file = tmp_path / "pets.csv"
+        file.write_text("mine")
+        assert rejection(file) == f"{file} exists already. Nothing was written. To replace it: --force"
+        assert file.read_text() == "mine"
+
+    def test_an_existing_file_is_replaced_on_demand(self, animals: list[Row], tmp_path: Path) -> None:
+        file = tmp_path / "pets.csv"
+        file.write_text("mine")
+        file.chmod(0o640)
+        assert export(file, "--force") == as_csv(animals)
+        assert stat.S_IMODE(file.stat().st_mode) == 0o640
+        assert list(tmp_path.iterdir()) == [file]
+
+    def test_what_a_link_points_at_is_replaced(self, animals: list[Row], tmp_path: Path) -> None:
+        file, link = tmp_path / "pets.csv", tmp_path / "link.csv"
+        file.write_text("mine")
+        link.symlink_to(file)
+        assert export(link, "--force") == file.read_bytes() == as_csv(animals)
+        assert link.is_symlink()
+
+    @pytest.mark.usefixtures("animals")
+    def test_others_may_read_it_as_the_umask_says(self, tmp_path: Path) -> None:
+        before = os.umask(0o027)
+        try:
+            export(tmp_path / "pets.csv")
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE((tmp_path / "pets.csv").stat().st_mode) == 0o640
+
+    def test_a_file_that_another_program_wrote_meanwhile_is_kept(self, tmp_path: Path) -> None:
+        file = tmp_path / "pets.csv"
+        with pytest.raises(FileInTheWayError), whole_file(file, replace=False):
+            file.write_text("theirs")
+        assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("pets.csv", "theirs")]
+
+    @pytest.mark.parametrize("form", FORMS, ids=str)
+    @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "full"), ValueError("defect")])
+    def test_stopped_midway(self, many: list[Row], tmp_path: Path, form: Form, error: BaseException) -> None:
+        def stop(more: int) -> None:
+            assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+            raise error
+
+        with pytest.raises(type(error)), whole_file(tmp_path / "pets", replace=False) as out:
+            write_pets(Pet.objects.all(), out, form=form, progress=stop)
+        assert list(tmp_path.iterdir()) == []
+        assert Pet.objects.count() == len(many)  # and the connection works
+
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.usefixtures("many")
+    def test_a_full_disk(self, tmp_path: Path, name: str) -> None:
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        try:
+            assert (
+                rejection(tmp_path / name, status=Exit.FAILED)
+                == f"{tmp_path / name} cannot be written: File too large."
+            )
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("error", "expected"),
+        [
+            (KeyboardInterrupt, CommandError("Stopped. FILE was not written.", returncode=130)),
+            (OperationalError, OperationalError("lost")),
+        ],
+    )
+    @pytest.mark.usefixtures("animals")
+    def test_stopped_in_the_database(self, tmp_path: Path, error: type[BaseException], expected: Exception) -> None:
+        def stop(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+            if "pets_pet" in sql:
+                message = "lost"
+                raise error(message)
+            return execute(sql, *rest)
+
+        file = tmp_path / "pets.jsonl"
+        with connection.execute_wrapper(stop), pytest.raises(type(expected)) as caught:
+            call_command("export_pets", str(file), stdout=StringIO(), stderr=StringIO())
+        assert str(caught.value) == str(expected).replace("FILE", str(file))
+        assert getattr(caught.value, "returncode", None) == getattr(expected, "returncode", None)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.postgresql("SQLite divides by zero")
+    def test_a_statement_that_fails(self, many: list[Row], tmp_path: Path) -> None:
+        file, last = tmp_path / "pets.csv", Pet.objects.latest("pk").pk
+        pets = Pet.objects.filter(pk__gt=Value(1) / (F("pk") - last))
+        with pytest.raises(DataError, match="division by zero"), whole_file(file, replace=False) as out:
+            write_pets(pets, out, form=FORMS[0])
+        assert list(tmp_path.iterdir()) == []
+        assert Pet.objects.count() == len(many)
+
+    @pytest.mark.postgresql("SQLite has no connection to lose")
+    def test_a_connection_that_is_lost(self, many: list[Row], tmp_path: Path) -> None:
+        def lose(more: int) -> None:
+            connection.connection.pgconn.finish()
+
+        with pytest.raises(OperationalError), whole_file(tmp_path / "pets.csv", replace=False) as out:
+            write_pets(Pet.objects.all(), out, form=FORMS[0], progress=lose)
+        connection.close()
+        assert list(tmp_path.iterdir()) == []
+        assert Pet.objects.count() == len(many)
+
+
+class Terminal(StringIO):
+    """Standard error that people look at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class TestReporting:
+    @pytest.mark.parametrize(("count", "words"), [(0, "0 animals"), (1, "1 animal"), (2, "2 animals")])
+    @pytest.mark.usefixtures("db")
+    def test_a_sentence(self, tmp_path: Path, count: int, words: str) -> None:
+        PetFactory.create_batch(count)
+        out, told = StringIO(), StringIO()
+        call_command("export_pets", str(tmp_path / "pets.csv"), stdout=out, stderr=told)
+        assert (out.getvalue(), told.getvalue()) == (f"Wrote {words} to {tmp_path}/pets.csv.\n", "")
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_json(self, animals: list[Row], tmp_path: Path, name: str) -> None:
+        out, told, file = StringIO(), StringIO(), tmp_path / name
+        call_command("export_pets", str(file), "--json", stdout=out, stderr=told)
+        summary = json.loads(out.getvalue())
+        assert 0 <= summary.pop("seconds") < 60
+        assert summary == {
+            "state": "done",
+            "file": str(file),
+            "format": name.removeprefix("pets."),
+            "animals": len(animals),
+            "bytes": file.stat().st_size,
+        }
+        assert (out.getvalue().count("\n"), told.getvalue()) == (1, "")
+
+    @pytest.mark.parametrize("stderr", [StringIO, Terminal])
+    @pytest.mark.usefixtures("animals")
+    def test_silence(self, tmp_path: Path, stderr: type[StringIO]) -> None:
+        out, told = StringIO(), stderr()
+        call_command("export_pets", str(tmp_path / "pets.csv"), verbosity=0, stdout=out, stderr=told)
+        assert (out.getvalue(), told.getvalue()) == ("", "")
+
+    @pytest.mark.parametrize(("stderr", "shows"), [(StringIO, False), (Terminal, True)])
+    @pytest.mark.usefixtures("animals")
+    def test_a_bar_on_a_terminal(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr: type[StringIO], *, shows: bool
+    ) -> None:
+        told = stderr()
+        monkeypatch.setattr("sys.stderr", told)
+        call_command("export_pets", str(tmp_path / "pets.csv"), stdout=StringIO())
+        assert ("|" in told.getvalue(), "\n" in told.getvalue()) == (shows, False)

@@ -1,0 +1,389 @@
+"""Every kind of file that can be read, and what is said of one that cannot."""
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from datetime import date, datetime, time
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from categories.models import Category
+from pets.models import ImportRun
+from tests.files.conftest import Import, catalogue, command, counts, workbook
+from tests.whole import COLUMNS
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REX, ZOLW = ("Rex", "Dogs", "sold", "A-1"), ('Żółw, the "slow"', "Dogs", "available", None)
+CSV = 'name,category,status,external_reference\r\nRex,Dogs,sold,A-1\r\n"Żółw, the ""slow""",Dogs,,\r\n'
+SEMICOLONS = 'Status;EXTERNAL_REFERENCE; Category ;NAME\nsold;A-1;Dogs;Rex\n;;Dogs;"Żółw, the ""slow"""\n'
+TABS = 'name\tcategory\tstatus\texternal_reference\nRex\tDogs\tsold\tA-1\n"Żółw, the ""slow"""\tDogs\t\t\n'
+LINES = (
+    '{"name": "Rex", "category": "Dogs", "status": "sold", "external_reference": "A-1"}\n\n'
+    '{"external_reference": null, "name": "\\u017b\\u00f3\\u0142w, the \\"slow\\"", "category": "Dogs"}\n'
+)
+ARRAY = f"\n [{LINES.strip().replace(chr(10) * 2, ',')}]\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (CSV.encode(), "a.csv"),
+        (CSV.encode("utf-8-sig"), "bom.csv"),
+        (CSV.encode("utf-16"), "utf-16.csv"),
+        (gzip.compress(CSV.encode()), "a.csv.gz"),
+        (SEMICOLONS.encode(), "semicolons.txt"),
+        (SEMICOLONS.replace("\n", "\r").encode(), "old-macintosh.csv"),
+        (TABS.encode(), "a.tsv"),
+        (b"\n\n" + CSV.replace("\r\n", "\n\n").encode(), "blank-lines.csv"),
+        (LINES.encode(), "a.jsonl"),
+        (gzip.compress(LINES.encode()), "a.jsonl.gz"),
+        (ARRAY.encode(), "a.json"),
+        (ARRAY.encode("utf-16"), "utf-16.json"),
+        (ARRAY.replace("},", "}\r\n ,\r\n").encode(), "spread.json"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_kind_of_file_is_recognised(run_import: Import, dogs: Category, content: bytes, name: str) -> None:
+    assert run_import(content, name=name).status == 0
+    assert catalogue() == [REX, ZOLW]
+
+
+def test_a_workbook_is_read_as_it_is_seen(run_import: Import, dogs: Category) -> None:
+    header = ["Name", "categoryId", "External_Reference", "status", None]
+    content = workbook(header, ["Rex", dogs.pk, 4711, "sold"], [None] * 4, [123, dogs.pk, None, None, None])
+    assert run_import(content, name="animals.xlsx").status == 0
+    assert catalogue() == [("Rex", "Dogs", "sold", "4711"), ("123", "Dogs", "available", None)]
+
+
+def with_hidden(rows: list[int], columns: str) -> bytes:
+    """Return a workbook of two animals, with a blank row between and a column to ignore, that hides some of it."""
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in (["name", "category", "status", "colour"], ["Rex", "Dogs", "sold", "red"], [], ["Mia", "Dogs", "", ""]):
+        sheet.append(row)
+    for number in rows:
+        sheet.row_dimensions[number].hidden = True
+    for letter in columns:
+        sheet.column_dimensions[letter].hidden = True
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("hidden", "counted", "sentence"),
+    [
+        (([2, 4], "BC"), {"rows": 2, "columns": 2}, ["Hidden in the sheet, but read: 2 rows and 2 columns."]),
+        (([1, 3, 4], "DEZ"), {"rows": 1, "columns": 0}, ["Hidden in the sheet, but read: 1 row."]),
+        (([3, 9], "A"), {"rows": 0, "columns": 1}, ["Hidden in the sheet, but read: 1 column."]),
+        (([1, 3], "D"), {"rows": 0, "columns": 0}, []),
+    ],
+    ids=["some", "a row", "a column", "nothing that is read"],
+)
+def test_what_a_sheet_hides_is_counted(
+    run_import: Import, dogs: Category, hidden: tuple[list[int], str], counted: dict[str, int], sentence: list[str]
+) -> None:
+    content, options = with_hidden(*hidden), ("--ignore-unknown-columns", "--dry-run")
+    _, *told = run_import(content, *options, name="a.xlsx").out.splitlines()
+    assert told == [
+        *sentence,
+        '  line 2, new animal: name "Rex", category "Dogs", status "sold"',
+        '  line 4, new animal: name "Mia", category "Dogs", status "available"',
+        "Dry run: nothing was saved.",
+    ]
+    assert run_import(content, *options, "--json", name="a.xlsx").json["hidden"] == counted
+
+
+def test_what_a_workbook_says_of_its_size_is_not_believed(run_import: Import, dogs: Category) -> None:
+    file = io.BytesIO(workbook(["name", "category"], *(["Rex", "Dogs"] for _ in range(30))))
+    changed = io.BytesIO()
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "xl/worksheets/sheet1.xml":
+                content = content.replace(b"<sheetData>", b'<dimension ref="A1:B10"/><sheetData>')
+                assert b"dimension" in content
+            new.writestr(name, content)
+    assert run_import(changed.getvalue(), name="a.xlsx").status == 0
+    assert len(catalogue()) == 30
+
+
+def test_dates_and_times_are_the_text_that_is_shown(run_import: Import, dogs: Category) -> None:
+    values = [date(2026, 3, 5), datetime(2026, 3, 5, 9, 30), time(9, 30)]  # noqa: DTZ001
+    assert run_import(workbook(["name", "category"], *([each, "Dogs"] for each in values)), name="a.xlsx").status == 0
+    assert [name for name, *_ in catalogue()] == ["2026-03-05", "2026-03-05 9:30:00", "9:30:00"]
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.6, 0.9, 0.98])
+def test_a_damaged_workbook_is_one_sentence(run_import: Import, dogs: Category, cut: float) -> None:
+    content = bytearray(workbook(["name", "category"], *(["Rex", "Dogs"] for _ in range(2000))))
+    content[int(len(content) * cut)] ^= 0xFF
+    result = run_import(bytes(content), name="a.xlsx")
+    if result.status:
+        assert result.error.startswith("The workbook cannot be read. Save it again as .xlsx, or as CSV.")
+        assert catalogue() == []
+
+
+def test_standard_input_is_read(dogs: Category, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(CSV.encode()))))
+    assert command("import_pets", "-", "-v0").status == 0
+    assert catalogue() == [REX, ZOLW]
+    assert ImportRun.objects.get().file_name == "-"
+
+
+def test_standard_input_that_is_closed(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    result = command("import_pets", "-")
+    assert (result.status, result.error) == (3, "Standard input is closed.")
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (CSV.replace("Ż", "Ö").encode("cp1252", "replace"), ["--encoding", "cp1252"]),
+        (CSV.encode("utf-16-le"), ["--encoding", "utf-16-le"]),
+        (CSV.encode("utf-8-sig"), ["--encoding", "utf-8"]),
+        (CSV.replace(",", ";").encode(), ["--delimiter", ";"]),
+    ],
+    ids=["cp1252", "utf-16 without a mark", "a mark", "delimiter"],
+)
+def test_what_is_given_is_not_found_out(run_import: Import, dogs: Category, content: bytes, options: list[str]) -> None:
+    assert run_import(content, *options).status == 0
+    assert catalogue()[0] == REX
+
+
+def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Import, dogs: Category) -> None:
+    result = run_import('name,category\n"Rex\nthe dog",Dogs\nMia,Dogs\n,Dogs\n')
+    assert result.error.splitlines() == [
+        'line 2: name "Rex\ufffdthe dog" must not contain control characters or lone surrogates.',
+        "line 5: name is required.",
+        f"2 of 3 rows have errors. Nothing changed. ({ImportRun.objects.get()})",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "The file is empty."),
+        (gzip.compress(b""), "The file is empty."),
+        (b"\n \r\n,,\n", "The file is empty."),
+        (b"sep=;\n", "The file is empty."),
+        (
+            b"nmae,category\n",
+            f'The header cannot be used. Unknown column: "nmae". Did you mean name? name is missing. {COLUMNS}',
+        ),
+        (b"name,Name,category\n", f"The header cannot be used. name is there twice. {COLUMNS}"),
+        (
+            b"status\n",
+            "The header cannot be used. name is missing. category (by name) or categoryId (by ID) is missing. "
+            + COLUMNS,
+        ),
+        (
+            b"name,category,categoryId\n",
+            f"The header cannot be used. category and categoryId are both there. Keep one. {COLUMNS}",
+        ),
+        (b'"name,category\nRex,Dogs\n', "The header cannot be read: a quote in it is not closed."),
+        (b'name,category\n"Rex,Dogs\nMia,Dogs\n', "A quote that opens in the row of line 2 is never closed."),
+        (
+            b"name,category\nRex,Dogs\nM\xfcller,Dogs\n",
+            "Line 3 is not text in UTF-8. Set the encoding to the one that shows this correctly: "
+            '"Müller" in cp1252, "MŘller" in cp852, "MŁller" in mac_latin2, "M№ller" in cp866, "M³ller" in cp850',
+        ),
+        (
+            b"\xff\xfe" + "name,category\nRex".encode("utf-16-le") + b"\x00",
+            "Line 2 is not text in UTF-16.",
+        ),
+        (gzip.compress(CSV.encode())[:-20], "The gzip file is damaged or was cut short."),
+        (b"\x1f\x8b garbage", "The gzip file is damaged or was cut short."),
+        (b"PK\x03\x04 garbage", "The workbook cannot be read. Save it again as .xlsx, or as CSV."),
+        (workbook(), "The sheet is empty."),
+        (
+            b'[{"name": "Rex", "category": "Dogs"}',
+            "Line 1, column 37: The file ends before the array does. It was cut short.",
+        ),
+        (
+            b'[\n{"name": "Rex", "category": "Dogs"},\n]',
+            "Line 3, column 1: There is a comma before ].",
+        ),
+        (b'[\n {"name": "Rex", "age": NaN}]', "Line 2, column 25: NaN is not a JSON value. Use null or a number."),
+        (
+            b'[{"name": "NaN", "age": -Infinity}]',
+            "Line 1, column 25: -Infinity is not a JSON value. Use null or a number.",
+        ),
+        (b'[\n{"name": "Rex" ,\n }]', "Line 2, column 16: There is a comma before }."),
+        (b'[{"name": ["Rex", ]}]', "Line 1, column 17: There is a comma before ]."),
+        (b'[\n{"name": "Rex', "Line 2, column 14: The file ends in the middle of an animal. It was cut short."),
+        (b'[{"name" "Rex"}]', "Line 1, column 10: This is not JSON."),
+        (b'[{"name": "R\nex"}]', "Line 1, column 13: A line break or another control character is inside quotes."),
+        (b'[{"name": "Rex"} {}]', "Line 1, column 18: The array must go on with a comma or end with ]."),
+        (b"[] []", "Line 1, column 4: Nothing may follow the array."),
+        (b"[" * 100_000, "Line 1, column 2: Brackets are nested too deeply."),
+        (
+            b'[{"name": "' + b"x" * 200_000 + b'"}]',
+            "Line 1, column 2: An animal has more than 65,536 characters.",
+        ),
+        (b"x" * 1_100_000, "Line 1 is longer than 524,288 characters."),
+        (
+            b'name,category\n"' + b"x\n" * 600_000,
+            "The row that begins in line 2 is longer than 524,288 characters. Is a quote in it never closed?",
+        ),
+        (
+            b'name,category\n"' + b'","\n' * 300_000,
+            "The row that begins in line 2 is longer than 524,288 characters. Is a quote in it never closed?",
+        ),
+        (
+            b"name" + b",x" * 20 + b"," * 20,
+            'The header cannot be used. Unknown columns: "x", "x", "x", "x", "x" and 15 more. category',
+        ),
+    ],
+    ids=lambda value: "" if isinstance(value, bytes) else value[:30],
+)
+def test_a_file_that_cannot_be_used_is_rejected_with_the_reason(
+    run_import: Import, dogs: Category, content: bytes, sentence: str
+) -> None:
+    result = run_import(content, "--on-error", "skip")
+    assert result.status == 3
+    assert result.error.startswith(sentence)
+    assert catalogue() == []
+
+
+def zipped(*parts: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for part in parts:
+            archive.writestr(part, "<x/>")
+    return file.getvalue()
+
+
+SAVE = "Open it in a spreadsheet program and save it as .xlsx, or as CSV."
+NO_TABLES = {
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600): (
+        f"an old workbook (.xls), or one with a password. {SAVE[:-1]}, without a password."
+    ),
+    b"%PDF-1.7\n%\xe2\xe3": "a PDF. Ask its sender for the table as .xlsx or CSV.",
+    b"\x89PNG\r\n\x1a\n" + bytes(50): "a picture. Import the table as .xlsx or CSV.",
+    b"Rar!\x1a\x07\x01\x00": "an archive (RAR). Unpack it and import a file from it.",
+    b"\x00\x01\x00\x00Standard Jet DB\x00" + bytes(50): "an Access database. Export the table as CSV.",
+    b"\x7fELF\x02\x01\x01" + bytes(50): "a binary file. Import the table as .xlsx or CSV.",
+    b"\x03~\x02\x0e" + bytes(28) + b"NAME": "a binary file. Import the table as .xlsx or CSV.",
+    b"{\\rtf1\\ansi name}": "a text document (RTF). Import the table as .xlsx or CSV.",
+    b"SQLite format 3\x00": "an SQLite database. Export the table as CSV.",
+    b"\xef\xbb\xbf\r\n <HTML><body><table><tr><td>name": f"a web page (HTML). {SAVE}",
+    '<!DOCTYPE html PUBLIC "-//W3C//DTD">'.encode("utf-16"): f"a web page (HTML). {SAVE}",
+    b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">': f"XML. {SAVE}",
+    b"--\n-- PostgreSQL database dump\n--\n": "a dump of a database (SQL). Export the table as CSV.",
+    b"INSERT INTO `pets` (name) VALUES ('Rex');": "a dump of a database (SQL). Export the table as CSV.",
+    zipped("mimetype", "content.xml", "META-INF/manifest.xml"): f"an OpenDocument file (.ods). {SAVE}",
+    zipped("_rels/.rels", "xl/workbook.bin"): f"a binary workbook (.xlsb). {SAVE}",
+    zipped("_rels/.rels", "word/document.xml"): "a text document (.docx). Import the table as .xlsx or CSV.",
+    zipped("Index/Document.iwa"): "a Numbers file. Export it as Excel or CSV.",
+    zipped("animals.csv"): "a zip file without a workbook. Unpack it and import a file from it.",
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "what"), NO_TABLES.items(), ids=lambda each: "" if isinstance(each, bytes) else each[:20]
+)
+@pytest.mark.parametrize("name", ["animals.csv", "animals.xlsx"])
+def test_what_is_no_table_is_called_by_its_name(run_import: Import, content: bytes, what: str, name: str) -> None:
+    result = run_import(content, name=name)
+    assert (result.status, result.error) == (3, f"This is {what}")
+    assert not ImportRun.objects.exists()
+
+
+@pytest.mark.usefixtures("dogs")
+def test_some_control_characters_make_no_binary_file(run_import: Import) -> None:
+    assert run_import("name,category\nRex,Dogs\nTom\0,Dogs\n", "--on-error", "skip").status == 4
+    assert catalogue() == [("Rex", "Dogs", "available", None)]
+
+
+def test_bars_can_stand_between_cells(run_import: Import, dogs: Category) -> None:
+    assert run_import("name|category|status\nRex, the first|Dogs|sold\n").status == 0
+    assert run_import("sep=|\nname|category|external_reference\nMia|Dogs|A;1\n").status == 0
+    assert run_import("name\nTom; Jerry|Spike|status\n", "--default-category", "Dogs").status == 0
+    assert catalogue() == [
+        ("Rex, the first", "Dogs", "sold", None),
+        ("Mia", "Dogs", "available", "A;1"),
+        ("Tom; Jerry|Spike|status", "Dogs", "available", None),
+    ]
+
+
+@pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"\x89PNG\r\n\x1a\n" + bytes(5000)], ids=["bytes", "png"])
+def test_a_binary_file_is_rejected_in_one_printable_sentence(run_import: Import, content: bytes) -> None:
+    result = run_import(content)
+    assert result.status == 3
+    assert result.error.isprintable()
+    assert not ImportRun.objects.exists()
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "none.csv"
+    assert command("import_pets", str(file)).error == f"{file} cannot be read: No such file or directory."
+    assert command("import_pets", "").error == "The name of the file is empty."
+
+
+def test_a_pipe_is_read_like_a_file(tmp_path: Path, dogs: Category) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["bash", "-c", f"printf 'name,category\\nRex,Dogs\\n' >{pipe}"]):
+        assert command("import_pets", str(pipe), "-v0").status == 0
+    assert catalogue() == [("Rex", "Dogs", "available", None)]
+
+
+SPACES, COMMAS = f"{' ' * 999}\n" * 11_000, f"{',' * 999}\n" * 11_000
+BLANK = "is one of too many blank lines without a row. Is the file complete?"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("name,category\nRex,Dogs\n" + SPACES, f"Line 10,491 {BLANK}"),
+        ("name,category\nRex,Dogs\n" + COMMAS, f"Line 10,488 {BLANK}"),
+        (SPACES + "name,category\nRex,Dogs\n", f"Line 10,489 {BLANK}"),
+        ('{"name": "Rex", "category": "Dogs"}\n' + SPACES, f"Line 10,490 {BLANK}"),
+        (COMMAS + "name,category\n", "The row that begins in line 1 is longer than 524,288 characters."),
+    ],
+    ids=["lines", "rows", "before", "json lines", "cells before"],
+)
+def test_blank_lines_without_end_are_rejected(run_import: Import, dogs: Category, content: str, sentence: str) -> None:
+    result = run_import(gzip.compress(content.encode(), 1))
+    assert (result.status, sentence in result.error) == (3, True), result.error
+
+
+def test_no_more_is_unpacked_than_is_allowed(run_import: Import, dogs: Category) -> None:
+    content = b"name,category\n" + b"Rex,Dogs\n" * 998 + b"\n" * 4
+    sentence = "The file has more than 9,000 bytes when it is unpacked. To read more, use --max-unpacked."
+    result = run_import(gzip.compress(content + b"\n"), "--max-unpacked", "9K", name="a.csv.gz")
+    assert (result.status, result.error.startswith(sentence), counts()[0]) == (3, True, "rejected")
+    assert run_import(gzip.compress(content), "--max-unpacked", "9k", "--dry-run", name="a.csv.gz").status == 0
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.jsonl"])
+def test_a_file_without_rows_is_rejected_unless_asked_for(run_import: Import, dogs: Category, name: str) -> None:
+    content = {"a.csv": "name,category\n", "a.json": "[]", "a.jsonl": "\n\n"}[name]
+    options = ["--format", "jsonl"] if name == "a.jsonl" else []
+    result = run_import(content, *options, name=name)
+    sentence = (
+        f"The file has no rows. If that is right, use --allow-empty. Nothing changed. ({ImportRun.objects.get()})"
+    )
+    assert (result.status, result.error) == (3, sentence)
+    done = run_import(content, "--allow-empty", *options, name=name)
+    counts = "of 0 rows 0 added, 0 changed, 0 unchanged, 0 rejected, in "
+    assert (done.status, done.out.startswith(f"Done, {ImportRun.objects.latest('pk')}: {counts}")) == (0, True)
+
+
+@pytest.mark.parametrize("options", [[], ["--encoding", "utf-16"]])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_read_without_a_mark(run_import: Import, dogs: Category, encoding: str, options: list[str]) -> None:
+    run_import("name,category\nŻółw,Dogs\n".encode(encoding), *options)
+    assert catalogue() == [("Żółw", "Dogs", "available", None)]
+
+
+def test_the_description_of_the_format_wins_over_what_the_file_looks_like(run_import: Import) -> None:
+    assert run_import("[1]", "--format", "csv").error.startswith('The header cannot be used. Unknown column: "[1]".')

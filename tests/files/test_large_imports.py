@@ -1,0 +1,249 @@
+"""Files in the back office that are too large for one request: checked and imported by the process for work."""
+
+import hashlib
+import sqlite3
+import sys
+from contextlib import closing, suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import Permission, User
+from django.db import OperationalError, connection
+from django.test import Client
+from django.utils import timezone
+
+from categories.models import Category
+from changes.models import Change
+from files import queue, uploads
+from files.lock import only_import
+from pets.models import ImportRun, ImportUpload, Pet
+from tests.files.test_admin_imports import ADD, again, confirm, ended, send, sent, why
+from tests.pets.office import member, text_of, work_off
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MANY = 6_000
+
+
+def rows(count: int, start: int = 0) -> str:
+    made = (f"Rex {number},Dogs,,L-{number:06}\n" for number in range(start, start + count))
+    return "name,category,status,external_reference\n" + "".join(made)
+
+
+def test_a_large_file_is_checked_confirmed_and_imported(staff: Client, category: Category) -> None:
+    changed = Pet.objects.create(name="Old", category=category, external_reference="L-000001")
+    same = Pet.objects.create(name="Rex 2", category=category, external_reference="L-000002")
+    content = rows(MANY) + ",Dogs,,L-x\nMax,Cats,,\n"
+    shown = send(staff, content)
+    run, found = shown.context["run"], shown.context["found"]
+    assert (run.state, run.rows, run.created, run.updated, run.unchanged, run.rejected) == (
+        *("dry run", MANY + 2, MANY - 2),
+        *(1, 1, 2),
+    )
+    assert [tally.rows for tally in shown.context["tallies"]] == [MANY - 2, 1, 1, 2]
+    assert [line["number"] for line in found["lines"]] == [2, 3, *range(5, 5_003), MANY + 2, MANY + 3]
+    assert "<span>Rows 1 to 50 of 5,002 that are shown</span>" in shown.content.decode()
+    assert Pet.objects.count() == 2
+    rejects = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
+    assert {line.split(",")[0] for line in rejects.splitlines()} == {"_line", str(MANY + 2), str(MANY + 3)}
+    record = confirm(staff, shown)
+    assert record.context["change"].run.pk == run.pk
+    run.refresh_from_db()
+    assert (run.state, run.created, run.updated, run.unchanged, run.rejected) == ("done", MANY - 2, 1, 1, 2)
+    assert run.who == "staff keeper"
+    assert Pet.objects.count() == MANY
+    changed.refresh_from_db()
+    assert (changed.name, Pet.history.filter(id=same.pk).count()) == ("Rex 1", 1)
+
+
+def test_a_file_of_several_parts_is_the_file_that_was_sent(staff: Client, category: Category) -> None:
+    content = rows(MANY).replace("Rex", "R" * 240)
+    shown = send(staff, content)
+    upload = ImportUpload.objects.get()
+    assert (upload.parts.count(), upload.size) == (1, len(content))
+    assert shown.context["run"].sha256 == hashlib.sha256(content.encode()).hexdigest()
+
+
+def page_text(client: Client, upload: ImportUpload) -> str:
+    return text_of(client.get(f"{ADD}{upload.pk}/").content.decode())
+
+
+def waiting(staff: Client, content: str) -> ImportUpload:
+    """Send a large file and return it as it waits for the process for work."""
+    page = sent(staff, content)
+    shown = staff.get(page.url).content
+    assert b"data-reload" in shown
+    assert b"Starting" in shown
+    return ImportUpload.objects.defer("content").get()
+
+
+def test_a_file_that_waits_can_be_stopped_and_checked_later(staff: Client, category: Category) -> None:
+    upload = waiting(staff, rows(MANY))
+    page = f"{ADD}{upload.pk}/"
+    assert staff.post(f"{page}stop/")["Location"] == page
+    shown = staff.get(page)
+    assert why(shown) == queue.STOPPED
+    work_off()
+    assert not ImportRun.objects.exists()
+    assert again(staff, shown).context["run"].created == MANY
+    assert ImportRun.objects.get().state == "dry run"
+
+
+def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal ends the process, as the loop sends it once someone pressed Stop."""
+    upload = waiting(staff, rows(MANY))
+
+    def pressed(_digest: str) -> None:
+        staff.post(f"{ADD}{upload.pk}/stop/")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "import_of", pressed)
+        queue.do(upload.pk)
+    shown = staff.get(f"{ADD}{upload.pk}/")
+    assert (why(shown), Pet.objects.count()) == (queue.STOPPED, 0)
+    assert again(staff, shown).context["run"].created == MANY
+
+
+@pytest.mark.sqlite("PostgreSQL has many writers")
+def test_someone_can_press_stop_while_the_import_keeps_others_from_writing(staff: Client, category: Category) -> None:
+    upload = send(staff, rows(1)).context["upload"]
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert staff.post(f"{ADD}{upload.pk}/stop/").status_code == 302
+    assert queue.is_stopping(upload.pk)
+
+
+@pytest.mark.parametrize("by", ["signal", "kill"])
+def test_a_file_whose_process_ends_is_begun_again(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    """However often a signal ends it, as a deploy does; once if it is killed."""
+    upload = waiting(staff, rows(MANY))
+    ended: type[BaseException] = {"signal": KeyboardInterrupt, "kill": SystemExit}[by]
+
+    def end(_digest: str) -> None:
+        raise ended
+
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "import_of", end)
+        for _ in range(3):
+            with suppress(SystemExit):
+                queue.do(upload.pk)
+    if by == "signal":
+        assert ImportUpload.objects.get().work["state"] == "waiting"
+        work_off()
+        assert staff.get(f"{ADD}{upload.pk}/").context["run"].created == MANY
+    else:
+        assert why(staff.get(f"{ADD}{upload.pk}/")) == queue.INTERRUPTED
+    assert Pet.objects.count() == 0
+
+
+def test_a_file_whose_database_goes_away_is_begun_again(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = waiting(staff, rows(MANY))
+
+    def lose(_digest: str) -> None:
+        raise OperationalError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "import_of", lose)
+        queue.do(upload.pk)
+    assert ImportUpload.objects.get().waits_since is not None
+    work_off()
+    assert staff.get(f"{ADD}{upload.pk}/").context["run"].created == MANY
+
+
+def test_a_file_that_was_begun_again_says_so(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = waiting(staff, rows(MANY))
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "import_of", lambda _digest: sys.exit(1))
+        for _ in range(2):
+            with suppress(SystemExit):
+                queue.do(upload.pk)
+    assert "It was interrupted and starts again by itself." in page_text(staff, upload)
+
+
+@pytest.mark.parametrize(
+    ("checks", "progress", "said"),
+    [
+        (True, {}, "Starting Nothing is saved until you confirm."),
+        (
+            *(True, {"phase": "read", "rows": 9, "share": 0.3}),
+            "About 30 seconds left 9 rows read. Nothing is saved until you confirm. Stop Read, running friday.csv 9 rows",
+        ),
+        (False, {"phase": "check", "rows": 9}, "Read, done friday.csv Check, running against the animals Write, later"),
+        (False, {"phase": "write", "rows": 9}, "Check, done against the animals Write, running all or nothing"),
+        (True, {"phase": "write", "rows": 9}, "Read, done friday.csv Check, running against the animals"),
+    ],
+)
+def test_a_page_says_how_far_it_is(
+    staff: Client, category: Category, checks: bool, progress: dict[str, Any], said: str
+) -> None:
+    upload = waiting(staff, rows(MANY))
+    now = timezone.now()
+    times = {
+        "begun_at": (now - timedelta(seconds=9)).isoformat(),
+        "ends_at": (now + timedelta(seconds=30.3)).isoformat(),
+    }
+    work = upload.work | {"state": "running", "checks": checks} | times | progress
+    ImportUpload.objects.update(work=work)
+    with only_import():
+        assert said in page_text(staff, upload)
+    ImportUpload.objects.update(waits_since=now - timedelta(seconds=80))
+    assert "Waiting for the worker For 80 seconds." in page_text(staff, upload)
+
+
+def test_what_was_saved_before_its_process_was_gone_is_imported(staff: Client, category: Category) -> None:
+    confirm(staff, send(staff, rows(1)))
+    ImportUpload.objects.update(
+        work={"state": "running", "checks": False, "who": "staff keeper", "request_id": ""}, waits_since=timezone.now()
+    )
+    work_off()
+    shown = staff.get(f"{ADD}{ImportUpload.objects.get().pk}/", follow=True)
+    assert shown.redirect_chain == [(f"/admin/activity/{Change.objects.get().pk}/", 302)]
+    assert Pet.objects.count() == 1
+
+
+def test_one_import_runs_at_a_time_and_the_second_waits_for_it(staff: Client, category: Category) -> None:
+    with only_import():
+        run = ImportRun.objects.create(who="staff anna", file_name="a.csv", options={}, state="running")
+        page = sent(staff, rows(1))
+        assert f"It begins when import {run.pk} of anna ends." in page_text(staff, ImportUpload.objects.get())
+    work_off()
+    assert staff.get(page.url).context["run"].created == 1
+
+
+@pytest.mark.parametrize("right", ["add_importrun", "add_category"])
+def test_someone_who_lost_the_right_meanwhile_imports_nothing(category: Category, right: str) -> None:
+    anna = member("anna", "view_pet", "add_importrun", "add_category")
+    upload = waiting(anna, rows(MANY).replace("Dogs", "Cats"))
+    ImportUpload.objects.update(options=upload.options | {"create_categories": True})
+    User.objects.get(username="anna").user_permissions.remove(Permission.objects.get(codename=right))
+    work_off()
+    upload.refresh_from_db()
+    assert (upload.work["state"], upload.work["why"]) == ("stopped", queue.NOT_ALLOWED.format("anna"))
+    assert not ImportRun.objects.exists()
+
+
+def test_a_file_with_more_rows_than_can_be_imported_here(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "MOST_ROWS", 1_000)
+    assert "The file has more than 1,000 rows." in send(staff, rows(1_001)).content.decode()
+    assert send(staff, rows(1_000)).context["run"].created == 1_000
+
+
+@pytest.mark.slow
+@pytest.mark.each_database
+def test_a_file_of_exactly_the_largest_size(staff: Client, category: Category) -> None:
+    content = rows(1) + ("\n" * 9_000_000 + "Max,Dogs,,\n") * 2
+    shown = ended(staff, send(staff, content + "\n" * (settings.LARGEST_UPLOAD - len(content))))
+    assert (shown.context["run"].created, shown.context["run"].rejected) == (3, 0)

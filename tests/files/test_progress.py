@@ -1,0 +1,186 @@
+"""What people see of an import while it runs."""
+
+import io
+import os
+import pty
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from itertools import count
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from django.db import connection
+
+from categories.models import Category
+from files import progress
+from files.options import Options
+from files.progress import Progress
+from files.run import import_file
+from pets.models import ImportRun
+from tests.server import until
+
+
+class Screen(io.StringIO):
+    """A terminal or a file; keeps the first text with a time."""
+
+    def __init__(self, *, terminal: bool) -> None:
+        super().__init__()
+        self.isatty = lambda: terminal  # type: ignore[method-assign]
+        self.first = ""
+        self.shown = Event()
+
+    def write(self, text: str) -> int:
+        if " s" in text and not self.first:
+            self.first = text
+            self.shown.set()
+        return len(text)
+
+
+Show = Callable[[Progress], AbstractContextManager[None]]
+READING: Show = lambda work: work.reading(lambda: 50, 100)  # noqa: E731
+WORKING: Show = lambda work: work.working("Writing 10 rows")  # noqa: E731
+EXPORTING: Show = lambda work: work.exporting(lambda: 40)  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    ("terminal", "show", "shown"),
+    [
+        (True, READING, "\rReading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all |#####     |"),
+        (True, WORKING, "\rWriting 10 rows: 1 s"),
+        (True, EXPORTING, "\rExporting: 10 animals, 1 s, about 3 s left |##5       |"),
+        (False, READING, "Reading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all\n"),
+        (False, WORKING, "Writing 10 rows: 1 s\n"),
+        (False, EXPORTING, "Exporting: 10 animals, 1 s\n"),
+    ],
+)
+def test_a_bar_on_a_terminal_and_lines_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+    show: Show,
+    shown: str,
+    *,
+    terminal: bool,
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # its thread would never end
+    monkeypatch.setattr("tqdm.tqdm._lock", MagicMock(), raising=False)  # an error would leave it locked
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=count().__next__))
+    monkeypatch.setattr("commands.progress.TERMINAL_SECONDS", 0.01)
+    monkeypatch.setattr("commands.progress.LINE_SECONDS", 0.01)
+    screen = Screen(terminal=terminal)
+    work = Progress(screen, shown=True)
+    work.rows = 10
+    work.usual_share = 0.4
+    with show(work):
+        assert screen.shown.wait(60)
+    assert screen.first == shown
+
+
+@pytest.mark.parametrize(
+    ("reading", "shown"),
+    [(20, "Writing (2 of 2): 10 rows, 0 s, about 30 s left\n"), (0, "Writing (2 of 2): 10 rows, 0 s\n")],
+)
+def test_the_time_of_writing_is_estimated_from_that_of_reading(
+    monkeypatch: pytest.MonkeyPatch, reading: int, shown: str
+) -> None:
+    now = [0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("commands.progress.LINE_SECONDS", 0.01)
+    screen = Screen(terminal=False)
+    work = Progress(screen, shown=True)
+    work.usual_share = 0.4
+    with Progress.reading(work, lambda: 1, 1):
+        now[0] = reading
+    screen.first = ""
+    screen.shown.clear()
+    with work.writing(10):
+        assert screen.shown.wait(60)
+    assert screen.first == shown
+
+
+def read(terminal: int) -> bytes:
+    """Return what has come since the last time."""
+    try:
+        return os.read(terminal, 10_000)
+    except BlockingIOError:
+        return b""
+
+
+def test_a_terminal_without_a_width_shows_the_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, end = pty.openpty()
+    os.set_blocking(terminal, False)
+    monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)
+    monkeypatch.setattr("commands.progress.TERMINAL_SECONDS", 0.01)
+    with os.fdopen(end, "w", encoding="utf-8") as stream:
+        assert os.get_terminal_size(end).columns == 0
+        monkeypatch.setattr("sys.stderr", stream)  # only there tqdm asks for the number of rows
+        with Progress(stream, shown=True).writing(10):
+            until(lambda: b"Writing (2 of 2): 10 rows" in read(terminal))
+    os.close(terminal)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_share_of_reading_is_that_of_the_last_imports(
+    monkeypatch: pytest.MonkeyPatch, dogs: Category, tmp_path: Path
+) -> None:
+    def imported(name: str) -> float:
+        (tmp_path / "a.csv").write_text(f"name,category\n{name},Dogs\n", encoding="utf-8")
+        work = Progress(None, shown=False)
+        import_file(str(tmp_path / "a.csv"), Options(), work)
+        return work.usual_share
+
+    monkeypatch.setattr(progress, "LEAST_SECONDS", 600)
+    assert imported("Rex") == progress.READING[connection.vendor]
+    assert ImportRun.objects.get().reading_share is None  # reading was over too soon to say anything
+    monkeypatch.setattr(progress, "LEAST_SECONDS", 0)
+    assert imported("Tom") == progress.READING[connection.vendor]
+    assert 0 < (ImportRun.objects.latest("id").reading_share or 0) < 1
+    for share in (0.9, 0.1, 0.3, 0.2, 0.5, 0.4):
+        ImportRun.objects.create(who="a", file_name="b", sha256="c", options={}, state="done", reading_share=share)
+    assert imported("Pip") == 0.3
+
+
+def test_what_an_import_is_expected_to_take_is_read_from_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("commands.progress.LINE_SECONDS", 0.01)
+    screen = Screen(terminal=False)
+    work = Progress(screen, shown=True)
+    work.usual_share = 0.2
+    with work.reading(lambda: 1, 1):
+        now[0] += 10
+    assert work.reading_share() == 1
+    now[0] += 15  # while it is checked against the catalogue
+    assert work.reading_share() == 0.4
+    screen.first = ""
+    screen.shown.clear()
+    with work.writing(10):
+        assert screen.shown.wait(60)
+    assert screen.first == "Writing (2 of 2): 10 rows, 0 s, about 25 s left\n"
+
+
+def test_a_page_gets_each_phase_and_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading is a quarter of the whole; a note comes with each phase, and each second while rows are read."""
+    now, notes = [100.0], list[dict[str, Any]]()
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    work = Progress(None, shown=False, note=lambda **note: notes.append(note))
+    work.usual_share = 0.25
+    with work.reading(lambda: 5, 10):
+        work.add(1)
+        now[0] += 10
+        work.add(1)
+        work.add(1)
+        now[0] += 10
+    with work.writing(3, "Checking"):
+        now[0] += 20
+    with work.writing(3):
+        pass
+    assert notes == [
+        {"phase": "read", "rows": 0, "left": 0},
+        {"phase": "read", "rows": 2, "share": 0.5, "left": 70},
+        {"phase": "check", "rows": 3, "left": 60},
+        {"phase": "write", "rows": 3, "left": 40},
+    ]
