@@ -9,9 +9,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -51,14 +51,6 @@ NOT_ALLOWED = "{} can no longer import this, so it was stopped. Nothing changed.
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Confirmed:
-    """What its sender has seen and confirmed: the digest of a check, and which boxes were ticked."""
-
-    digest: str
-    options: Mapping[str, Any]
-
-
 class Reader:
     """A process that checks or imports one file, so that it takes memory and processor of no one else."""
 
@@ -93,14 +85,18 @@ def look_after(reader: Reader | None) -> Reader | None:
     return Reader(*upload) if upload and is_free() else None
 
 
-def put(upload: ImportUpload, confirmed: Confirmed | None = None) -> None:
-    """Let the file be checked, or imported if that is confirmed: at once if it is small and no other is at work."""
+def put(upload: ImportUpload, confirmed: dict[str, Any] | None = None) -> None:
+    """Let the file be checked, or imported if that is confirmed: at once if it is small and no other is at work.
+
+    `confirmed` is what its sender has seen: the `digest` of a check, and as `options` which boxes were ticked.
+    """
     _let_go_on(upload.pk)
-    by = {"who": acting().actor, "request_id": acting().request_id}
     upload.waits_since = timezone.now()
-    upload.work = by | {"state": "waiting", "checks": confirmed is None}
-    if confirmed is not None:
-        upload.work |= {"digest": confirmed.digest, "options": dict(confirmed.options)}
+    upload.work = (
+        {"who": acting().actor, "request_id": acting().request_id}
+        | {"state": "waiting", "checks": confirmed is None}
+        | (confirmed or {})
+    )
     upload.save(update_fields=["waits_since", "work"])
     if upload.size <= SMALL:
         do(upload.pk)

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from django.db import DatabaseError
 
@@ -27,14 +26,7 @@ TRIES = 3
 TRY_AGAIN = 1  # seconds until a block that failed is tried again: someone can hold one of its animals for a while
 
 
-class Left(NamedTuple):
-    """An animal that is left as it is, or a field of it, and why."""
-
-    pet_id: int
-    reason: str
-
-
-SeeLeft = Callable[[Sequence[Left]], None]
+SeeLeft = Callable[[Sequence[Planned]], None]
 
 
 @dataclass
@@ -48,11 +40,13 @@ class Undone:
     categories: int = 0
     left_count: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
-    left: list[Left] = field(default_factory=list)
+    left: list[Planned] = field(default_factory=list)
 
     def see(self, plan: Sequence[Planned]) -> None:
-        """Add what is left of a block."""
-        left = [Left(each.animal, each.reason) for each in plan if each.reason]
+        """Add a block."""
+        self.deleted += sum(each.does == "-" for each in plan)
+        self.restored += sum(each.does == "~" for each in plan)
+        left = [each for each in plan if each.reason]
         self.left_count += len(left)
         self.reasons.update(each.reason for each in left)
         self.left += left[: LISTED - len(self.left)]
@@ -83,10 +77,7 @@ def undoable(number: int, see_left: SeeLeft | None = None) -> Undone:
     would = Undone(_standing(number), see_left)
     change, reached = would.run.change, None
     while change is not None and (rows := rows_before(change, reached)):
-        plan = [*planned(change, rows)]
-        would.deleted += sum(each.does == "-" for each in plan)
-        would.restored += sum(each.does == "~" for each in plan)
-        would.see(plan)
+        would.see([*planned(change, rows)])
         reached = rows[-1]
         stop_if_asked()
     return would
@@ -122,7 +113,7 @@ def _undo(run: ImportRun, watch: undoing.Watch) -> Change:
         if running is None and change.animals <= BLOCK:
             return undoing.undo_small(change, watch=watch)
         running = running or undoing.begin(change)
-        _advance(running.pk, watch)
+        _finish(running.pk, watch)
         too_late()
     except NotUndoneError as error:
         raise ImportRejectedError(str(error)) from error
@@ -131,22 +122,21 @@ def _undo(run: ImportRun, watch: undoing.Watch) -> Change:
     return Change.objects.get(pk=running.pk)
 
 
-def _advance(number: int, watch: undoing.Watch) -> None:
-    failures = 0
-    while True:
+def _finish(number: int, watch: undoing.Watch) -> None:
+    failures, goes_on = 0, True
+    while goes_on:
         try:
-            if not undoing.advance(number, watch=watch):
-                with suppress(DatabaseError):  # the nightly recount does it too
-                    stock.compact()
-                return
-            failures = 0
-            stop_if_asked()
+            failures, goes_on = 0, undoing.advance(number, watch=watch)
+            if goes_on:
+                stop_if_asked()
         except DatabaseError:
             failures += 1
             if failures == TRIES:
                 raise
             disconnect()
             time.sleep(TRY_AGAIN)
+    with suppress(DatabaseError):  # the nightly recount does it too
+        stock.compact()
 
 
 def _settled(run: ImportRun, known: set[int], error: BaseException) -> Change:

@@ -90,14 +90,13 @@ def find(key: str) -> Change | None:
         row = _rows().filter(history_id=row_number(key[1:])).first()
         if row is None or row.change or row.import_run:
             return row and (row.change or row.import_run.change)
-        found, rows = change_of(row), [row]
-    else:
-        record = _with_undone(Change.objects.filter(pk=row_number(key) or 0)).first()
-        if record is None:
-            return None
-        found, rows = record, []
-    note([found], rows)
-    return found
+        single = change_of(row)
+        note([single], [row])
+        return single
+    record = _with_undone(Change.objects.filter(pk=row_number(key) or 0)).first()
+    if record is not None:
+        note([record])
+    return record
 
 
 def of_import(run: ImportRun) -> Change | None:
@@ -189,11 +188,10 @@ def animals_in_parts(change: Change) -> Iterator[list[AnimalRow]]:
 def beside(found: Iterable[Any]) -> list[AnimalRow]:
     """Return these rows of history with their animals before, now, and what happened since."""
     found = [*found]
-    former = {row.history_id: former_of(row) for row in found}
     now = Pet.objects.select_related("category").in_bulk([row.id for row in found])
-    otherwise = [row for row in found if not _is_as_set(row, former.get(row.history_id), now.get(row.id))]
-    since = _newest(otherwise)
-    return [AnimalRow(row, former.get(row.history_id), now.get(row.id), since.get(row.history_id)) for row in found]
+    read = [AnimalRow(row, former_of(row), now.get(row.id), None) for row in found]
+    since = _newest([row.row for row in read if not _is_as_set(row)])
+    return [row._replace(since=since.get(row.row.history_id)) for row in read]
 
 
 def former_of(row: Any) -> Any:
@@ -204,8 +202,9 @@ def former_of(row: Any) -> Any:
     return SimpleNamespace(**{**row.former, "category": SimpleNamespace(name=name) if name else None})
 
 
-def _is_as_set(row: Any, former: Any, now: Any) -> bool:
+def _is_as_set(of: AnimalRow) -> bool:
     """Return whether the fields that a row changed have the values that it gave them."""
+    row, former, now = of.row, of.former, of.now
     if row.history_type == "-":
         return now is None
     is_new = row.history_type == "+" or former is None
@@ -317,25 +316,22 @@ def _unrecorded(run: ImportRun) -> Change:
     return change
 
 
-def note(found: Sequence[Change], rows: Iterable[Any] = ()) -> None:
+def note(found: Sequence[Change], rows: Sequence[Any] = ()) -> None:
     """Read for all of them at once what undid each, and the one animal of those that are about one, but for imports.
 
     `rows` are those rows of history that were read before.
     """
-    undos: dict[tuple[bool, int | None], list[Any]] = {}
+    undos: dict[str, list[Change]] = {}
     for undo in undos_of(found):
-        undos.setdefault((undo.undo_of_id is None, undo.undo_of_id or undo.undo_of_row), []).append(undo)
+        undos.setdefault(str(undo.undo_of_id or f"r{undo.undo_of_row}"), []).append(undo)
     for change in found:
-        change.noted = undos.get((change.row is not None, change.row or change.pk), [])
-    about_one = [change for change in found if change.animals == 1 and change.run is None]
-    ones = {(change.row is not None, change.row or change.pk): change for change in about_one}
-    known = {(True, row.history_id): row for row in rows}
-    missing = [
-        [pk for is_row, pk in ones if is_row == wanted and (is_row, pk) not in known] for wanted in (True, False)
-    ]
-    of = Q(history_id__in=missing[0]) | Q(change__in=missing[1])
-    read = _rows().filter(of) if any(missing) else ()
-    for row in (*known.values(), *read):
-        one = ones.get((True, row.history_id)) or ones.get((False, row.change_id))
+        change.noted = undos.get(change.key, [])
+    ones = {change.key: change for change in found if change.animals == 1 and change.run is None}
+    missing = ones.keys() - {f"r{row.history_id}" for row in rows}
+    if missing:
+        of = Q(history_id__in=[key[1:] for key in missing if key.startswith("r")])
+        rows = [*rows, *_rows().filter(of | Q(change__in=[key for key in missing if not key.startswith("r")]))]
+    for row in rows:
+        one = ones.get(f"r{row.history_id}") or ones.get(str(row.change_id))
         if one is not None:
             one.animal = Single(row.id, row.name, former_of(row), row)

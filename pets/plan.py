@@ -6,6 +6,7 @@ change has put back is done: what happened to it since has nothing to do with th
 # ruff: noqa: S608 - put together from constants
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -194,17 +195,13 @@ class _Row:
     """A row of a change, with its animal before it, now, and after the last undo of the change."""
 
     def __init__(self, row: tuple[Any, ...], category: int | None, deleted: Mapping[int, str]) -> None:
-        size = len(NAMES)
-        self.history_id, self.did, self.animal = row[:3]
-        after, (has_before, *before), (is_there, *now), (is_done, *undone) = (
-            row[3 : 3 + size],
-            *(row[3 + size + part * (size + 1) :][: size + 1] for part in range(3)),
+        values = iter(row)
+        self.history_id, self.did, self.animal = islice(values, 3)
+        self.after = dict(zip(NAMES, values, strict=False))
+        (self.has_before, self.before), (self.is_there, self.now), (self.is_done, self.undone) = (
+            (next(values) is not None, dict(zip(NAMES, values, strict=False))) for _ in range(3)
         )
-        self.after, self.before, self.now, self.undone = (
-            dict(zip(NAMES, values, strict=True)) for values in (after, before, now, undone)
-        )
-        self.has_before, self.is_there, self.is_done = (each is not None for each in (has_before, is_there, is_done))
-        self.was_changed, has_category, self.is_taken = row[-3:]
+        self.was_changed, has_category, self.is_taken = values
         former = (self.after if self.did == "-" else self.before)[CATEGORY.name]
         self.without_category = "" if has_category else deleted.get(former, CATEGORY_GONE)
         self.category = category

@@ -1,9 +1,8 @@
 """What an undo would do, in words, for the page that asks: how many, from what to what, and the first by name."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from django.utils.text import capfirst
@@ -64,42 +63,34 @@ def plan(change: Change, *, named: bool = True) -> Plan:
     left = [each for each in found if each.reason][:LISTED]
     named_rows = rows(change).filter(history_id__in=[each.row for each in (*shown, *left)])
     read = {row.row.history_id: row for row in beside(named_rows)}
-    words = _Words(change)
-    flows = Counter(flow for each in found if each.does == "~" and is_exact for flow in words.fields(each))
+    fields = _in_words(change)
+    flows = Counter(flow for each in found if each.does == "~" and is_exact for flow in fields(each))
     return Plan(
         *counts,
         is_exact,
         [(*flow, count) for flow, count in flows.items()] if len(flows) <= FLOWS else [],
-        [(read[each.row].row, each.does, words.fields(each)) for each in shown],
+        [(read[each.row].row, each.does, fields(each)) for each in shown],
         [(read[each.row], each.reason) for each in left],
         any(each.reason == CATEGORY_GONE for each in found),
     )
 
 
-class _Words:
-    """Fields and values as people read them."""
+def _in_words(change: Change) -> Callable[[Planned], list[tuple[str, str, str]]]:
+    """Return what gives each field that goes back: its label, its value now, and what it becomes, as people read them.
 
-    def __init__(self, change: Change) -> None:
-        self.change = change
-        self.categories = Category.objects.in_bulk()
-        fields: Any = Pet._meta.fields  # noqa: SLF001 - Django's documented name
-        self.labels = {field.attname: capfirst(str(field.verbose_name)) for field in fields}
+    Categories that the undo brings back are named too.
+    """
+    categories = {each.pk: str(each) for each in (*deleted_categories(change), *Category.objects.all())}
+    fields: Any = Pet._meta.fields  # noqa: SLF001 - Django's documented name
+    labels = {field.attname: capfirst(str(field.verbose_name)) for field in fields}
 
-    @cached_property
-    def deleted(self) -> dict[int, Category]:
-        """Return the categories that the undo brings back."""
-        return {each.pk: each for each in deleted_categories(self.change)}
-
-    def fields(self, planned: Planned) -> list[tuple[str, str, str]]:
-        """Return each field that goes back: its label, its value now, and what it becomes."""
-        if planned.does != "~":
-            return []
-        return [
-            (self.labels[name], self._value(name, planned.former[name]), self._value(name, value))
-            for name, value in planned.values.items()
-        ]
-
-    def _value(self, name: str, value: Any) -> str:
+    def word(name: str, value: Any) -> str:
         if name == CATEGORY.name:
-            return str(self.categories.get(value) or self.deleted.get(value) or "a deleted category")
+            return categories.get(value, "a deleted category")
         return str(PetStatus(value).label) if name == STATUS.name else value or "none"
+
+    def fields_of(planned: Planned) -> list[tuple[str, str, str]]:
+        sets = planned.values if planned.does == "~" else {}
+        return [(labels[name], word(name, planned.former[name]), word(name, value)) for name, value in sets.items()]
+
+    return fields_of

@@ -4,13 +4,12 @@ It is done in blocks, newest row first, each decided under lock in a transaction
 can be killed at any moment and go on, and two can work at once. The undo is a change, which can be undone.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Subquery, Sum
 from django.utils import timezone
 
@@ -28,8 +27,6 @@ from pets.columns import CATEGORY
 from pets.models import ImportState, Pet, SelectedBlock
 from pets.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before, whole
 from pets.writing import add_again, change_animals, delete_animals, restore_sales, set_back
-
-logger = logging.getLogger(__name__)
 
 NOTHING = "Nothing changed. {}"
 
@@ -107,11 +104,6 @@ def undo(
     return begin(change, user=user)
 
 
-def may_do(user: Any, change: Change) -> bool:
-    """Return whether this user can do this change, which runs: an undo, a bulk change or a merge."""
-    return may_undo(user, undone_by(change) if change.is_undo else change)
-
-
 def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
     """Do the next block of a change, and return whether it still runs; raises what the database raises.
 
@@ -134,15 +126,6 @@ def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
             _end(change)
     watch(block)
     return goes_on
-
-
-def begin_in_request(change: Change) -> bool:
-    """Do the first block of a change, and return whether that was all. The process for work does what remains."""
-    try:
-        return not advance(change.pk)
-    except DatabaseError:
-        logger.warning("The first block of %s failed. It is tried again.", change, exc_info=True)
-        return False
 
 
 def stop(number: int, why: str) -> Change:

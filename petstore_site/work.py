@@ -90,7 +90,9 @@ class Worker:
         self._blocks += 1
         if change.kills >= KILLS:
             undoing.stop(change.pk, KILLED)
-        elif change.user is not None and not undoing.may_do(change.user, change):
+        elif change.user is not None and not undoing.may_undo(
+            change.user, undoing.undone_by(change) if change.is_undo else change
+        ):
             undoing.stop(change.pk, f"{who(change.who)} can no longer do this, so it was stopped.")
         else:
             this = Change.objects.filter(pk=change.pk)

@@ -63,7 +63,7 @@ queue.put(upload)
 """
 CONFIRM = """
 upload = ImportUpload.objects.latest("pk")
-queue.put(upload, queue.Confirmed(digest=upload.work["digest"], options={}))
+queue.put(upload, {"digest": upload.work["digest"], "options": {}})
 """
 STATE = """
 from django.db.models import Count

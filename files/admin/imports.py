@@ -169,7 +169,7 @@ class ImportRunAdmin(RecordAdmin):
 
     def confirm_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         options = {name: name in request.POST for name in BOXES}
-        confirmed = queue.Confirmed(digest=request.POST.get("digest", ""), options=options)
+        confirmed = {"digest": request.POST.get("digest", ""), "options": options}
         return self._work(request, self._upload(request, upload_id), confirmed)
 
     def work_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
@@ -234,7 +234,7 @@ class ImportRunAdmin(RecordAdmin):
         return upload
 
     def _work(
-        self, request: HttpRequest, upload: ImportUpload, confirmed: queue.Confirmed | None = None
+        self, request: HttpRequest, upload: ImportUpload, confirmed: dict[str, Any] | None = None
     ) -> HttpResponse:
         if upload.run is not None and upload.run.state in IMPORTED:
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)

@@ -1,5 +1,6 @@
 """All changes to the animals: the list, one change with its animals, and the one page that asks before an undo."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from datetime import UTC
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
@@ -33,6 +35,8 @@ from pets.admin.presets import span_in_words, spans
 from pets.admin.telling import animals, sentence
 from pets.models import ImportRun, ImportState
 from pets.preview import plan
+
+logger = logging.getLogger(__name__)
 
 TABS = {
     "": "All",
@@ -222,7 +226,11 @@ def undo(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def stop(request: HttpRequest, key: str) -> HttpResponse:
     """Stop a change that runs, also someone else's."""
-    change = _running(request, key)
+    change = _change(request, key)
+    if not undoing.may_undo(request.user, change):
+        raise PermissionDenied
+    if change.state != State.RUNNING:
+        raise Http404
     undoing.stop(change.pk, f"Stopped by {who(acting().actor)}.")
     return HttpResponseRedirect(address(change))
 
@@ -303,15 +311,6 @@ def _change(request: HttpRequest, key: str) -> Any:
     return change
 
 
-def _running(request: HttpRequest, key: str) -> Any:
-    change = _change(request, key)
-    if not undoing.may_undo(request.user, change):
-        raise PermissionDenied
-    if change.state != State.RUNNING:
-        raise Http404
-    return change
-
-
 def _undo(request: Any, change: Change) -> HttpResponse:
     back = sent_from(request, otherwise=reverse("admin:activity"))
     ticked = [number for number in map(row_number, request.POST.getlist("animal")) if number]
@@ -327,6 +326,20 @@ def _undo(request: Any, change: Change) -> HttpResponse:
     if done.state == State.RUNNING:
         return HttpResponseRedirect(address(done))
     report(request, done)
+    return HttpResponseRedirect(back)
+
+
+def carry_out(request: HttpRequest, change: Change, back: str) -> HttpResponse:
+    """Do the first block of a change, and say what it did; the process for work does what remains of a longer one."""
+    try:
+        undoing.advance(change.pk)
+    except DatabaseError:
+        logger.warning("The first block of %s failed. It is tried again.", change, exc_info=True)
+        return HttpResponseRedirect(address(change))
+    change.refresh_from_db()
+    if change.state == State.RUNNING:
+        return HttpResponseRedirect(address(change))
+    report(request, change)
     return HttpResponseRedirect(back)
 
 

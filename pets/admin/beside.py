@@ -24,10 +24,8 @@ class Beside(listing.PetChangeList):
         number = int(match.kwargs["object_id"])
         found = self._sorted(0, listing.LISTED) if self.order[0] != "added" else None
         if found is not None:
-            at = found.index(number) if number in found else len(found)
-            self.previous, self.next = (found[at - 1] if at else None), next(iter(found[at + 1 :]), None)
-            if at == len(found):
-                self.previous = None
+            at, around = found.index(number) if number in found else -1, [None, *found, None]
+            self.previous, self.next = (None, None) if at < 0 else (around[at], around[at + 2])
             return
         older, newer = self._around(number)
         self.previous, self.next = (older, newer) if self._oldest_first else (newer, older)

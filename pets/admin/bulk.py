@@ -11,9 +11,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
-from changes.models import Change
-from pets import undoing
-from pets.admin.activity import PER_SECOND, address, report
+from changes.models import Change, State
+from pets.admin.activity import PER_SECOND, address, carry_out
 from pets.admin.permissions import change_permission_required
 from pets.admin.selecting import action, selection_of
 from pets.admin.telling import animals
@@ -119,13 +118,8 @@ def _preview(selection: Selection, target: Target) -> dict[str, Any]:
 
 
 def _make(request: HttpRequest, bulk: Change, back: str) -> HttpResponse:
-    """Do what was confirmed, and say what was done; what takes longer goes on while its page shows how far it came."""
-    ended = undoing.begin_in_request(bulk)
-    bulk.refresh_from_db()
-    if not ended:
-        return HttpResponseRedirect(address(bulk))
-    report(request, bulk)
-    if not bulk.changed and not bulk.left_count and not bulk.outcome:
+    response = carry_out(request, bulk, back)
+    if bulk.state == State.DONE and not bulk.changed and not bulk.left_count:
         messages.info(request, "Nothing changed. The animals have this value already.")
         bulk.delete()
-    return HttpResponseRedirect(back)
+    return response

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
 from changes.naming import name_actors
-from pets import merging, stock, undoing
+from pets import merging, stock
 from pets.activity import lately
-from pets.admin.activity import PER_SECOND, address, report
+from pets.admin.activity import PER_SECOND, carry_out
 from pets.admin.telling import animals
 from pets.models import Pet, PetStatus
 
@@ -82,13 +82,10 @@ def _preview(request: HttpRequest, category: Category, into: Category, counts: A
 
 
 def _merge(request: Any, category: Category, into: Category) -> HttpResponse:
+    back = reverse("admin:categories_category_changelist")
     try:
         made = merging.begin(category, into, user=request.user)
     except merging.NotMergedError as error:
         messages.error(request, str(error))
-        return HttpResponseRedirect(reverse("admin:categories_category_changelist"))
-    if not undoing.begin_in_request(made):
-        return HttpResponseRedirect(address(made))
-    made.refresh_from_db()
-    report(request, made)
-    return HttpResponseRedirect(reverse("admin:categories_category_changelist"))
+        return HttpResponseRedirect(back)
+    return carry_out(request, made, back)

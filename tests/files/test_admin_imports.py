@@ -91,7 +91,7 @@ def test_two_confirmations_at_the_same_moment_import_a_file_once(staff: Client, 
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
     second = ImportUpload.objects.select_related("run").get()
     confirm(staff, shown)
-    queue.put(second, queue.Confirmed(digest=shown.context["work"]["digest"], options={"again": True}))
+    queue.put(second, {"digest": shown.context["work"]["digest"], "options": {"again": True}})
     assert (second.work, second.waits_since) == ({"state": "imported"}, None)
     assert [name for name, *_ in catalogue()] == ["Rex"]
 

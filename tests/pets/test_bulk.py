@@ -15,8 +15,8 @@ from changes.models import Change
 from pets import writing
 from pets.admin import bulk as admin
 from pets.admin import selecting
-from pets.blocks import progress
 from pets.models import Pet, Sale, SelectedBlock, Selection
+from pets.undoing import progress
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
 
@@ -140,7 +140,7 @@ def test_a_bulk_change_that_fails_half_way_leaves_nothing(
         confirm(staff, asked)
     made = Change.objects.get()
     assert (statuses(), history_disagrees()) == before
-    assert (made.changed, made.state, progress(made).done) == (0, "running", 0)
+    assert (made.changed, made.state, progress(made)[0]) == (0, "running", 0)
 
 
 def test_the_history_of_all_animals_is_written_by_the_database_in_one_statement(

@@ -17,7 +17,8 @@ from commands.output import to_json
 from files.management.arguments import import_number
 from files.management.ending import ending
 from files.progress import Progress
-from files.undo import Left, SeeLeft, Undone, undo_import, undoable
+from files.undo import SeeLeft, Undone, undo_import, undoable
+from pets.plan import Planned
 
 SHOWN = 20
 STOPPED = "Stopped. A part is undone. To go on: manage.py undo_import {}"
@@ -48,7 +49,7 @@ class Command(StoreCommand):
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
         with ending(), tempfile.TemporaryFile("w+") as left:
 
-            def keep(animals: Sequence[Left]) -> None:
+            def keep(animals: Sequence[Planned]) -> None:
                 left.writelines(_lines(animals, is_first=not left.tell()))
 
             see_left = keep if options["json"] else None
@@ -76,10 +77,10 @@ class Command(StoreCommand):
             self.confirm(f"{question}?", yes=False)
 
 
-def _lines(animals: Sequence[Left], *, is_first: bool) -> Iterator[str]:
+def _lines(animals: Sequence[Planned], *, is_first: bool) -> Iterator[str]:
     for number, animal in enumerate(animals):
         comma = "" if is_first and not number else ","
-        yield f"{comma}{to_json({'id': animal.pet_id, 'reason': animal.reason})}\n"
+        yield f"{comma}{to_json({'id': animal.animal, 'reason': animal.reason})}\n"
 
 
 def _json(undone: Undone, left: IO[str], *, dry_run: bool) -> Iterator[str]:
@@ -109,7 +110,8 @@ def _text(undone: Undone, *, dry_run: bool) -> str:
         f"{undone.restored:,} given their former values, "
         f"{undone.categories:,} categories deleted, {left}."
     ]
-    lines += [f"  animal {left.pet_id}: {left.reason}" for left in sorted(undone.left)[:SHOWN]]
+    first = sorted(undone.left, key=lambda left: left.animal)[:SHOWN]
+    lines += [f"  animal {left.animal}: {left.reason}" for left in first]
     if undone.left_count > SHOWN:
         lines.append(f"  … and {undone.left_count - SHOWN:,} more; --json lists all.")
     if dry_run:
