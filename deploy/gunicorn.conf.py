@@ -24,6 +24,7 @@ os.environ["PETSTORE_SERVING"] = "true"
 from petstore_site import settings  # noqa: E402 - needs the lines above
 from petstore_site.configuration.env import exit_with  # noqa: E402
 from petstore_site.configuration.variables import env as environment_variables  # noqa: E402
+from server.guard import Guard  # noqa: E402
 from server.worker import Worker  # noqa: E402
 
 # --- Environment variables: a mistake must stop the start here, not in workers that restart forever -----------------
@@ -132,7 +133,7 @@ def post_fork(_server: Arbiter, worker: Worker) -> None:
         from petstore_site.work import Worker as Work  # noqa: PLC0415 - as above
 
         worker.work = Work(worker.goes_on).run
-    worker.reject = reject
+    Guard.rejection = staticmethod(reject)
 
 
 def on_exit(server: Arbiter) -> None:

@@ -1,7 +1,7 @@
 """A connection: uvicorn's, with Errors and limits where it has none (docs/decisions/0032)."""
 
-import asyncio
 import re
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +24,7 @@ class RejectedError(Exception):
 class Cycle(RequestResponseCycle):
     """A request and its response."""
 
+    transport: "Guard"  # type: ignore[assignment]  # for `write`, `close` and `is_closing`
     is_cut = False  # whether the rest of the body will never come
 
     async def receive(self) -> Any:
@@ -31,13 +32,16 @@ class Cycle(RequestResponseCycle):
         return {"type": "http.disconnect"} if self.is_cut and not self.body else await super().receive()
 
     async def send_500_response(self) -> None:
-        self.transport.reject(RejectedError(500, "a bug"))  # type: ignore[attr-defined]  # a Guard; the bug is logged
+        self.transport.reject(RejectedError(500, "a bug"))  # which is logged
 
 
 class Guard(HttpToolsProtocol):
     """A connection, which parses one request at a time. Behind it waits at most one read of the socket."""
 
-    worker: Any  # the one of this process
+    rejection: Callable[[int, str], bytes]  # the application's: by status and the reason for the log, the response
+    is_leaving = False  # whether the worker stops: each response says that its connection ends
+    cycle: Cycle  # the last request, if there is one
+    url = b""  # of it, or of the one whose head comes
     _waiting, _at = b"", 0  # what came, and how much of it was parsed
     _in_message = _in_head = _is_active = _is_ended = _client_has_ended = False
     _is_held = False  # until the response to what was parsed has been sent
@@ -45,7 +49,7 @@ class Guard(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.write, self.is_closing = transport.write, transport.is_closing  # a Cycle uses these, and `close`
+        self.write, self.is_closing = transport.write, transport.is_closing
         self._limit_head()
 
     def _limit_head(self) -> None:
@@ -64,7 +68,7 @@ class Guard(HttpToolsProtocol):
         self._waiting += data
         while self._at < len(self._waiting) and not (self._is_held or self._is_ended):
             end = self._waiting.find(END, max(self._at + 1 - len(END), 0)) + len(END)
-            if self._length and not self._in_head:
+            if self._length:
                 end = self._at + self._length
             part = self._waiting[self._at : end if end >= len(END) else None]
             self._at += len(part)
@@ -93,7 +97,7 @@ class Guard(HttpToolsProtocol):
         if self._in_head or not self._in_message:
             self.reject(error)
         elif self._is_active:
-            self._is_held = self.cycle.is_cut = True  # type: ignore[attr-defined]  # it is a Cycle
+            self._is_held = self.cycle.is_cut = True
             self.cycle.keep_alive = False
             self.cycle.message_event.set()
         else:
@@ -128,18 +132,13 @@ class Guard(HttpToolsProtocol):
         host, path, query = target.groups(b"")
         if host:
             self.headers[:] = [field for field in self.headers if field[0] != b"host"] + [(b"host", host)]
-        self.scope |= {
-            "method": method.decode(), "http_version": version, "raw_path": path or b"/", "query_string": query
-        }  # fmt: skip
+            self.url = b"%b?%b" % (path or b"/", query)
+        self.expect_100_continue &= version == "1.1"
+        super().on_headers_complete()
+        self.cycle.__class__, self.cycle.transport = Cycle, self
+        self.cycle.keep_alive &= not (self.is_leaving or self.parser.should_upgrade())
         self._unset_keepalive_if_required()
         self._in_head, self._is_active, self._length = False, True, int(fields.get(b"content-length", 0))
-        keep_alive = version == "1.1" and self.parser.should_keep_alive() and not self.parser.should_upgrade()
-        self.cycle = Cycle(
-            self.scope, self, self.flow, self.logger, self.access_logger, self.access_log,  # type: ignore[arg-type]
-            self.server_state.default_headers, asyncio.Event(), self.expect_100_continue and version == "1.1",
-            keep_alive and not self.worker.is_leaving, self.on_response_complete,
-        )  # fmt: skip
-        self._start_asgi_task(self.cycle, self.app)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body, or drop it if the response was sent without it."""
@@ -156,7 +155,6 @@ class Guard(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Go on with the next request, if there can be one."""
         super().on_response_complete()
-        self.worker.nr += 1
         self._is_active = self._is_held = False
         self.data_received(b"")
         if self._client_has_ended:
@@ -168,7 +166,7 @@ class Guard(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """Close soon, so that the worker can stop. Until then, each response says that its connection ends."""
-        self.worker.is_leaving = True
+        Guard.is_leaving = True
         if self.cycle:
             self.cycle.keep_alive = False
         self.loop.call_later(IDLE_SECONDS, self.timeout_keep_alive_handler)
@@ -186,9 +184,8 @@ class Guard(HttpToolsProtocol):
         """Send an Error, to a HEAD without its body, and close."""
         status = error.args[0] if isinstance(error, RejectedError) else 400
         who = self.client[0] if self.client else "a socket"
-        response = self.worker.reject(status, f"{who}: {type(error).__name__}: {error.args[-1:]}")
-        has_method = self.parser and not isinstance(error, httptools.HttpParserInvalidMethodError)
-        if has_method and self.parser.get_method() == b"HEAD":
+        response = self.rejection(status, f"{who}: {type(error).__name__}: {error.args[-1:]}")
+        if self.url and self.parser and self.parser.get_method() == b"HEAD":
             response = response.partition(END)[0] + END
         self.write(response)
         self._in_message = True

@@ -18,27 +18,28 @@ STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
 class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
-    """A worker. The configuration gives it `reject` with the application."""
+    """A worker."""
 
     CONFIG_KWARGS = {
         "http": Guard, "loop": "uvloop", "ws": "none", "lifespan": "off", "interface": "asgi3",
         "access_log": False, "server_header": False, "proxy_headers": False, "timeout_notify": 0,
     }  # fmt: skip
 
-    reject: Callable[[int, str], bytes]  # by status and the reason for the log, the whole response
     work: Callable[[], None] | None = None
     """What it does instead of serving, as long as `goes_on` returns True."""
-    is_leaving = False  # whether each response says that its connection ends
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        Guard.worker = self
         self.config.timeout_graceful_shutdown = self.cfg.graceful_timeout
-        self.config.limit_max_requests = None  # see `notify`
         logging.getLogger("uvicorn.error").propagate = True
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
     def run(self) -> None:
+        self.config.app = self.wsgi
+        self._server = Server(self.config)
+        self._server.handle_exit = self.handle_exit  # type: ignore[assignment]  # on SIGINT and SIGTERM
+        for stopping in STOPPING:
+            signal.signal(stopping, self.handle_exit)
         if self.work is None:
             self.log.info("Worker ready (pid: %s)", self.pid)
             super().run()
@@ -46,13 +47,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         self.log.info("Long work begins (pid: %s)", self.pid)
         for listener in self.sockets:
             listener.close()
-        for stopping in STOPPING:
-            signal.signal(stopping, self._leave)
         self.work()
-
-    def _leave(self, _signal: int, _frame: object) -> None:
-        self.alive = False
-        signal.alarm(LEAVING)
 
     def goes_on(self) -> bool:
         """Return whether it should do more work, and say that it does."""
@@ -60,21 +55,18 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         return bool(self.alive and self.ppid == os.getppid())
 
     async def _serve(self) -> None:
-        self.config.app = self.wsgi
-        self._server = Server(self.config)
-        self._server.handle_exit = self.handle_exit  # type: ignore[assignment]  # on SIGINT and SIGTERM
-        for stopping in STOPPING:
-            signal.signal(stopping, self.handle_exit)
         await self._server.serve(sockets=self.sockets)
         for stopping in STOPPING:  # the master sends them until it has ended, and what it counted must be saved
             signal.signal(stopping, signal.SIG_IGN)
         await asyncio.sleep(LAST_SECONDS)
 
     def notify(self) -> None:
-        """Say each second that the worker runs. Stop without a master, or after `max_requests`."""
-        super().notify()
-        if self.ppid != os.getppid() or self.nr >= self.max_requests:
+        """Say each second that the worker runs. Stop without a master."""
+        if not self.goes_on():
             self._server.should_exit = True
 
     def handle_exit(self, _signal: int, _frame: object) -> None:
+        self.alive = False
         self._server.should_exit = True
+        if self.work:
+            signal.alarm(LEAVING)

@@ -17,20 +17,17 @@ from tests.server import ROOT
 
 SERVER = {
     "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol": {
-        "_start_asgi_task", "_unset_keepalive_if_required",
-        "access_log", "access_logger", "app", "client", "cycle", "expect_100_continue", "flow", "headers", "logger",
-        "loop", "on_response_complete", "parser", "scope", "server_state", "shutdown", "timeout_keep_alive_handler",
-        "timeout_keep_alive_task", "transport", "url",
+        "_unset_keepalive_if_required", "client", "cycle", "expect_100_continue", "flow", "headers", "loop",
+        "on_response_complete", "parser", "shutdown", "timeout_keep_alive_handler", "timeout_keep_alive_task",
+        "transport", "url",
     },
     "uvicorn.protocols.http.httptools_impl:RequestResponseCycle": {
-        "body", "keep_alive", "message_event", "receive", "response_complete", "response_started", "send_500_response",
+        "body", "keep_alive", "message_event", "receive", "response_complete", "send_500_response", "transport",
     },
-    "uvicorn.config:Config": {"limit_max_requests", "timeout_graceful_shutdown"},
+    "uvicorn.config:Config": {"app", "timeout_graceful_shutdown"},
     "uvicorn:Server": {"handle_exit", "should_exit"},
     "uvicorn_worker:UvicornWorker": {"_serve", "config", "sockets", "wsgi"},
-    "gunicorn.workers.base:Worker": {
-        "cfg", "handle_exit", "max_requests", "notify", "nr", "ppid", "run",
-    },
+    "gunicorn.workers.base:Worker": {"alive", "cfg", "handle_exit", "notify", "ppid", "run"},
     "gunicorn.arbiter:Arbiter": {"WORKERS"},
 }  # fmt: skip
 """What `server/` uses: private names, and others that uvicorn and gunicorn do not document."""
@@ -49,9 +46,8 @@ OTHERS = {
     "django.db.backends.base.base:BaseDatabaseWrapper": {"_commit", "_prepare_cursor"},
     "django.contrib.admin:ModelAdmin": {"_get_obj_does_not_exist_redirect"},
     "django.core.handlers.wsgi:WSGIRequest": {"_set_content_type_params"},
-    "allauth.account.internal.stagekit": {"clear_login"},
-    "allauth.core.internal.ratelimit": {"RateLimitUsage", "consume", "get_ip"},
-    "allauth.mfa.totp.internal.auth": {"TOTP"},
+    "allauth.account.adapter:DefaultAccountAdapter": {"_get_login_attempts_cache_key", "_login_failed_rl_usage"},
+    "allauth.core.internal.ratelimit": {"consume", "get_ip"},
 }
 """What the rest uses."""
 
@@ -88,7 +84,7 @@ def made_by(owner: Any) -> Iterator[Any]:
     makers = (
         getattr(each, name, None)
         for each in getattr(owner, "__mro__", ())
-        for name in ("__init__", "setup", "load_wsgi", "on_message_begin")
+        for name in ("__init__", "setup", "load_wsgi", "on_message_begin", "pre_authenticate")
     )
     return (each for each in makers if hasattr(each, "__code__"))
 
@@ -106,6 +102,29 @@ def test_every_private_name_elsewhere_is_listed() -> None:
     used = {name for line in lines if "noqa: SLF001" in line for name in re.findall(r"(?<!self)\.(_[a-z]\w+)", line)}
     assert used - listed == set()
     assert used >= DOCUMENTED, "what is no longer used is no longer listed"
+
+
+def test_every_private_hook_that_is_overridden_is_listed() -> None:
+    listed = {name for owners in (SERVER, OTHERS) for names in owners.values() for name in names}
+    packages = {file.parent for file in ROOT.glob("*/__init__.py")}
+    files = [file for file in product_files() if packages.intersection(file.parents)]
+    overridden = {hook for file in [*files, ROOT / "server" / "worker.py"] for hook in hooks(file)}
+    assert overridden - listed == set()
+    assert "_serve" in overridden
+
+
+def hooks(file: Path) -> Iterator[str]:
+    """Yield the private methods of a library that classes of the file override."""
+    module = import_module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    for each in vars(module).values():
+        if isinstance(each, type) and each.__module__ == module.__name__:
+            libraries = [
+                other for other in each.__mro__[1:] if not (ROOT / other.__module__.partition(".")[0]).is_dir()
+            ]
+            for name, method in vars(each).items():
+                is_private = name[0] == "_" != name[-1] and getattr(method, "__module__", "") == module.__name__
+                if is_private and any(name in vars(other) for other in libraries):
+                    yield name
 
 
 def product_files() -> Iterator[Path]:

@@ -5,13 +5,13 @@ from base64 import urlsafe_b64encode
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.internal.stagekit import clear_login
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal import ratelimit
 from allauth.mfa.adapter import DefaultMFAAdapter
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import logout
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
@@ -67,7 +67,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         lockout.note_address(request, user)
 
     def _reject(self, request: HttpRequest) -> HttpResponse:
-        clear_login(request)
+        logout(request)
         messages.error(request, str(self.error_messages["incorrect_code"]))
         return HttpResponseRedirect(reverse("account_login"))
 
@@ -105,7 +105,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         except ValidationError:
             lockout.note(name)
             raise
-        self._login_failed_rl_usage.usage += elsewhere.usage
+        self._login_failed_rl_usage.usage += elsewhere
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """Count by name and address: allauth's own key has the Host in it, whose port the caller can choose."""

@@ -11,7 +11,6 @@ class StaffConfig(AppConfig):
 
     name = "petstore_site.staff"
     verbose_name = "Staff"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         """Give a migrated database its roles, and note in each session when and how it was signed in."""

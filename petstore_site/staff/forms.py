@@ -6,7 +6,6 @@ from allauth.account.forms import ChangePasswordForm
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.forms import ActivateTOTPForm
-from allauth.mfa.totp.internal.auth import TOTP
 from allauth.mfa.utils import encrypt
 from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
@@ -18,8 +17,8 @@ class SetUpAppForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth has no ty
     def clean_code(self) -> str:
         """Return the code if it is right, and reject it from now on."""
         code = str(super().clean_code())
-        app = TOTP(Authenticator(user=self.user, data={"secret": encrypt(self.secret)}))
-        if not app.validate_code(code):
+        app = Authenticator(user=self.user, type=Authenticator.Type.TOTP, data={"secret": encrypt(self.secret)})
+        if not app.wrap().validate_code(code):
             raise get_adapter().validation_error("incorrect_code")  # noqa: EM101 - a code
         return code
 

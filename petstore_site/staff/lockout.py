@@ -34,15 +34,19 @@ def key_of(name: str, address: str = "") -> str:
     return f"sign-in:{cache.get(_key('unlocked', name), 0)}:{name}:{address}"
 
 
-def spend_elsewhere(request: HttpRequest, name: str) -> Any:
-    """Count an attempt from an address that the name did not sign in from; None if there were too many."""
+def spend_elsewhere(request: HttpRequest, name: str) -> list[Any] | None:
+    """Count an attempt from an address that the name did not sign in from, and return what takes it back.
+
+    None says that there were too many.
+    """
     since = timezone.now() - REMEMBERED
     known = KnownAddress.objects.filter(
         user__username__iexact=name, address=ratelimit.get_ip(request), last_at__gt=since
     )
     if known.exists():
-        return ratelimit.RateLimitUsage(usage=[])
-    return ratelimit.consume(request, app=APP, action=ACTION, config=ELSEWHERE, key=key_of(name))
+        return []
+    counted = ratelimit.consume(request, app=APP, action=ACTION, config=ELSEWHERE, key=key_of(name))
+    return counted and list(counted.usage)
 
 
 def note(name: str) -> None:
