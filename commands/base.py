@@ -1,31 +1,30 @@
 """The base of our commands: output, errors, questions and exit statuses."""
 
 import sys
-from argparse import ArgumentError
+from argparse import ArgumentError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.db import Error as AnyDatabaseError
 from django.db import connections, transaction
 
-from commands import output
+from commands import output, version
 from commands.exits import Exit, ExitError
-from commands.version import version
 
 
-class _Formatter(DjangoHelpFormatter):
-    """Keeps the lines of the examples; argparse would join them."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return text if text.startswith("examples:\n") else super()._fill_text(text, width, indent)
+class _Formatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
+    """Keeps the lines of the examples; Django's own would join them."""
 
 
 def add_examples(parser: CommandParser, examples: Iterable[str]) -> CommandParser:
     """Return the parser with examples: what follows the name of the command."""
     lines = (f"  {parser.prog} {arguments}".rstrip() for arguments in examples)
     parser.epilog, parser.formatter_class = "\n".join(["examples:", *lines]), _Formatter
+    parser.description = fill(parser.description or "", width=get_terminal_size().columns - 2)
     return parser
 
 

@@ -1,15 +1,12 @@
 """Shows how far a command is: a bar on a terminal, a line every ten seconds elsewhere."""
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import Any
 
 TERMINAL_SECONDS, LINE_SECONDS = 0.5, 10.0
-
-USUAL_SIZE = {"ncols": 80, "nrows": 24}
-"""Of a terminal that says it has none, as some do that nobody looks at directly. Without rows tqdm shows nothing."""
 
 
 @contextmanager
@@ -30,18 +27,11 @@ def _bar(ended: threading.Event, stream: Any, text: Callable[[], str], position:
     from tqdm import tqdm  # noqa: PLC0415 - it takes a fifth of the start
 
     layout = "{desc} |{bar}|" if size else "{desc}"
-    shape = USUAL_SIZE if _has_no_width(stream) else {"dynamic_ncols": True}
-    with tqdm(total=size or None, file=stream, leave=False, bar_format=layout, **shape) as bar:
+    columns, rows = get_terminal_size()  # the usual ones of a terminal that says it has none: tqdm would show nothing
+    with tqdm(total=size or None, file=stream, leave=False, bar_format=layout, ncols=columns, nrows=rows) as bar:
         while not ended.wait(TERMINAL_SECONDS):
             bar.n = min(position(), size)
             bar.set_description_str(text())
-
-
-def _has_no_width(stream: Any) -> bool:
-    try:
-        return os.get_terminal_size(stream.fileno()).columns == 0
-    except (OSError, ValueError):
-        return False
 
 
 def _lines(ended: threading.Event, stream: Any, text: Callable[[], str], _position: object, _size: object) -> None:

@@ -2,15 +2,12 @@
 
 import gc
 import sys
-from difflib import get_close_matches
 
 from django.conf import settings
 from django.core.management import ManagementUtility, get_commands
 from django.core.management.base import BaseCommand
 
-from commands.exits import Exit
-from commands.output import end
-from commands.version import version
+from commands import version
 
 
 class Utility(ManagementUtility):
@@ -25,10 +22,6 @@ class Utility(ManagementUtility):
 
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """Return the command. Everything is loaded then, and what is loaded stays: garbage is collected beside it."""
-        if subcommand not in (known := get_commands()):
-            near = get_close_matches(subcommand, known, n=1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            end(f"Unknown command: {subcommand}.{hint}\nCommands: {self.prog_name} help", Exit.USAGE)
         command = super().fetch_command(subcommand)
         gc.freeze()
         gc.enable()

@@ -13,7 +13,7 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
-from commands.version import version as release
+from commands import version as release
 from petstore_site.portal import changelog, clients, downloads, markdown, pages, reference, search
 from petstore_site.portal.code import SERVED_HOST, SERVED_ORIGIN, SERVED_URL
 from petstore_site.public import errors

@@ -17,7 +17,7 @@ from django.dispatch import Signal
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
-from commands.version import version
+from commands import version
 from database.errors import BUSY, failure_of
 from petstore_site.public.errors import read_only
 from petstore_site.work import waits_since

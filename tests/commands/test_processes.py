@@ -258,8 +258,6 @@ def test_usage_leaves_out_the_options_of_django(shell: Shell) -> None:
                 "Options: manage.py help undo_import",
             ],
         ),
-        ("import_pet a.csv", ["Unknown command: import_pet. Did you mean import_pets?", "Commands: manage.py help"]),
-        ("xyzzy", ["Unknown command: xyzzy.", "Commands: manage.py help"]),
     ],
 )
 def test_what_is_mistyped_is_suggested_in_a_few_lines(shell: Shell, line: str, lines: list[str]) -> None:

@@ -49,9 +49,9 @@ EXPORTING: Show = lambda work: work.exporting(lambda: 40)  # noqa: E731
 @pytest.mark.parametrize(
     ("terminal", "show", "shown"),
     [
-        (True, READING, "\rReading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all |#####     |"),
+        (True, READING, "\rReading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all |######5      |"),
         (True, WORKING, "\rWriting 10 rows: 1 s"),
-        (True, EXPORTING, "\rExporting: 10 animals, 1 s, about 3 s left |##5       |"),
+        (True, EXPORTING, "\rExporting: 10 animals, 1 s, about 3 s left |########7                          |"),
         (False, READING, "Reading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all\n"),
         (False, WORKING, "Writing 10 rows: 1 s\n"),
         (False, EXPORTING, "Exporting: 10 animals, 1 s\n"),
@@ -64,7 +64,7 @@ def test_a_bar_on_a_terminal_and_lines_elsewhere(
     *,
     terminal: bool,
 ) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # its thread would never end
     monkeypatch.setattr("tqdm.tqdm._lock", MagicMock(), raising=False)  # an error would leave it locked
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=count().__next__))

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from commands import version
+from commands import PROJECT
 from petstore_site.portal import changelog, clients, documents, downloads, pages, views
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read, text_of
@@ -89,7 +89,7 @@ class TestGuide:
 
 
 @pytest.mark.parametrize(
-    "file", [changelog.FILE, clients.RELEASED, downloads.HTTP_FILE, pages.ERRORS, pages.GUIDE, version.PROJECT]
+    "file", [changelog.FILE, clients.RELEASED, downloads.HTTP_FILE, pages.ERRORS, pages.GUIDE, PROJECT]
 )
 def test_a_container_has_what_the_pages_are_made_of(file: Path) -> None:
     name = file.relative_to(ROOT).parts[0]

@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 import pytest
 from django.test import Client
 
-from commands.version import version
+from commands import version
 from petstore_site.portal import changelog, downloads, pages
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
