@@ -1,1 +1,1 @@
-"""Statements, the errors of databases, a breaker, and reads from a second server. It does not depend on an API."""
+"""Statements, the errors of databases, a breaker, and the search in names. It does not depend on an API."""

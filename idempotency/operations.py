@@ -85,7 +85,7 @@ def _values(request: Request, key: str, meaning: Mapping[str, Any], creation: Cr
     values: dict[str, Any] = {
         "once_caller_id": request.key.caller_id,
         "once_key": key,
-        "once_fingerprint": _fingerprint(request.path, meaning),
+        "once_fingerprint": sha256(f"{request.path}\n{WRITTEN.encode(meaning)}".encode()).hexdigest(),
         "once_created_at": parameter(now),
         "once_expired_at": parameter(now - settings.IDEMPOTENCY_LIFETIME),
     }
@@ -110,10 +110,6 @@ def _key_of(request: Request) -> str | None:
         message = "Idempotency-Key must not contain an API key."
         raise APIError(ErrorCode.BAD_REQUEST, message)
     return match[1] or match[2]
-
-
-def _fingerprint(path: str, meaning: Mapping[str, Any]) -> str:
-    return sha256(f"{path}\n{WRITTEN.encode(meaning)}".encode()).hexdigest()
 
 
 def _replay(earlier: Row, values: Mapping[str, Any]) -> Result:

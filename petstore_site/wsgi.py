@@ -4,19 +4,17 @@ import logging
 import os
 import sys
 
-from django.conf import settings
 from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
 
-from petstore_site.configuration import static_files
-from petstore_site.configuration.checks import TAG
+from petstore_site.configuration.checks import NO_STATIC_FILES, TAG, lacks_static_files
 from petstore_site.requests import metrics
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
 os.environ["PETSTORE_SERVING"] = "true"
 
-if static_files.are_missing(settings):
-    sys.exit(static_files.MISSING)
+if lacks_static_files():
+    sys.exit(NO_STATIC_FILES)
 
 application = get_wsgi_application()
 

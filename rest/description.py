@@ -164,7 +164,7 @@ def _complete(operation: Schema, method: str, errors: list[ErrorCode], of_page: 
     for status, response in responses.items():
         deprecated = operation.get("deprecated", False)
         headers = _headers_of(status, method=method, of_page=of_page, deprecated=deprecated)
-        response["headers"] = {shown: _header(kept) for shown, kept in headers.items()}
+        response["headers"] = {shown: {"$ref": f"#/components/headers/{kept}"} for shown, kept in headers.items()}
     operation["responses"] = dict(sorted(responses.items()))
     names = ["X-Request-ID", *HEADERS_OF_METHOD.get(method, [])]
     operation.setdefault("parameters", []).extend(
@@ -191,10 +191,6 @@ def _headers_of(status: str, *, method: str, of_page: Mapping[str, str], depreca
     if status >= "400":
         return headers | {"Link": "SuccessorAndHelp" if deprecated else "Help"}
     return headers | dict(of_page) | ({"Link": "Successor"} if deprecated else {})
-
-
-def _header(name: str) -> Schema:
-    return {"$ref": f"#/components/headers/{name}"}
 
 
 def _error_response(codes: list[ErrorCode]) -> Schema:

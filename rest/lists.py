@@ -9,7 +9,7 @@ import hmac
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
@@ -125,16 +125,12 @@ class CursorSigner(Signer):
 
     def signature(self, value: str | bytes, key: str | bytes | None = None) -> str:
         """Return the signature that Django's class returns."""
-        signature = (self._keyed_by(key) if key and key != self.key else self._keyed).copy()
-        signature.update(force_bytes(value))
-        return b64_encode(signature.digest()).decode()
+        return b64_encode(hmac.digest(_derived(self.salt, key or self.key), force_bytes(value), "sha256")).decode()
 
-    @cached_property
-    def _keyed(self) -> hmac.HMAC:
-        return self._keyed_by(self.key)
 
-    def _keyed_by(self, key: str | bytes) -> hmac.HMAC:
-        return hmac.new(sha256(force_bytes(self.salt) + b"signer" + force_bytes(key)).digest(), digestmod=sha256)
+@lru_cache(maxsize=256)
+def _derived(salt: str | bytes, key: str | bytes) -> bytes:
+    return sha256(force_bytes(salt) + b"signer" + force_bytes(key)).digest()
 
 
 @lru_cache(maxsize=64)
@@ -168,8 +164,14 @@ class ListParameters(NamedTuple):
 
     def link(self, address: str, last: Any) -> str:
         """Return the `Link` (RFC 8288) to the page that follows this ID, or this place of a feed."""
-        query = urlencode({**self.given, **self.chosen, "cursor": self.cursors.write(last)})
-        return f'<{address}?{query}>; rel="next"'
+        fixed = _fixed((*self.given.items(), *self.chosen.items()))
+        return f'<{address}?{fixed}cursor={self.cursors.write(last)}>; rel="next"'
+
+
+@lru_cache(maxsize=256)
+def _fixed(parameters: tuple[tuple[str, Any], ...]) -> str:
+    """Return the part of a query before its cursor, which needs no escapes."""
+    return f"{urlencode(parameters)}&" if parameters else ""
 
 
 class Listing:

@@ -294,7 +294,8 @@ class Routes:
             if not is_api(path):
                 continue
             if "<" not in path:
-                self._literal[path] = _route_of(pattern) if _is_reached(path, pattern) else None
+                is_reached = resolve(path).func is pattern.callback
+                self._literal[path] = _route_of(pattern) if is_reached else None
             elif path.endswith(">") and path.count("<") == 1:
                 self._with_argument.setdefault(path.partition("<")[0], _route_of(pattern))
 
@@ -323,10 +324,6 @@ def route_of(view: Callable[..., Any], name: str) -> Route | None:
 
 def _route_of(pattern: URLPattern) -> Route | None:
     return route_of(pattern.callback, str(pattern.name))
-
-
-def _is_reached(path: str, pattern: URLPattern) -> bool:
-    return resolve(path).func is pattern.callback
 
 
 def _patterns(resolver: URLResolver, prefix: str = "/") -> Iterator[tuple[str, URLPattern]]:

@@ -63,20 +63,13 @@ class OperationViewSet(GenericViewSet[Any]):
 
     pagination_class = KeysetPagination
 
-    def list(self, request: FrameworkRequest) -> Response:
-        return self.respond(request)
-
-    def create(self, request: FrameworkRequest) -> Response:
-        return self.respond(request)
-
-    def retrieve(self, request: FrameworkRequest, **_arguments: Any) -> Response:
-        return self.respond(request)
-
-    def respond(self, framework_request: FrameworkRequest) -> Response:
+    def respond(self, framework_request: FrameworkRequest, **_arguments: Any) -> Response:
         """Run the operation of the action."""
         request = request_of(framework_request.META)
         result = run(self.operations[str(self.action)](request))
         return Response(result.data, result.status, headers=dict(result.headers))
+
+    list = create = retrieve = respond
 
 
 class RouteIsKnown(BasePermission):

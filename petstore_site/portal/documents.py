@@ -14,6 +14,8 @@ from markdown_it.token import Token
 
 from petstore_site.portal.code import DOCUMENTED_URL, Example, block, sample
 
+SCROLLING_TABLE = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
+
 
 class Section(NamedTuple):
     """What is under one heading: the text, and the code beside it."""
@@ -37,7 +39,7 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "typographer": True}).enable(["table", "smartquotes"])
     parser.add_render_rule("link_open", _link_open)
     parser.add_render_rule("link_close", _link_close)
-    parser.add_render_rule("table_open", _table_open)
+    parser.add_render_rule("table_open", lambda *_: SCROLLING_TABLE)
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return parser
 
@@ -51,10 +53,6 @@ def _link_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any,
 
 def _link_close(_renderer: Any, _tokens: Sequence[Token], _index: int, _options: Any, env: Any) -> str:
     return "</a>" if env["is_link"] else ""
-
-
-def _table_open(*_: Any) -> str:
-    return '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
 
 
 def address_of(target: str) -> str:

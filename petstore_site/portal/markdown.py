@@ -53,12 +53,11 @@ def _link(link: re.Match[str]) -> str:
 
 
 def _clients() -> str:
-    return "\n".join(_client(language) for language in clients.context()["languages"])
-
-
-def _client(language: clients.Language) -> str:
-    package = f"```sh\n{language.package.line}\n```\n\n{language.package.hash_name}: `{language.package.hash}`\n"
-    return language.readme.replace(part(language.readme, "## Install"), package)
+    readmes = []
+    for one in clients.context()["languages"]:
+        install = f"```sh\n{one.package.line}\n```\n\n{one.package.hash_name}: `{one.package.hash}`\n"
+        readmes.append(one.readme.replace(part(one.readme, "## Install"), install))
+    return "\n".join(readmes)
 
 
 def _changelog() -> str:

@@ -54,10 +54,6 @@ class Waiting(NamedTuple):
     pk: int
 
 
-def _troubled() -> QuerySet[Any]:
-    return ImportRun.objects.troubled_since(_week_ago())
-
-
 def _imports(runs: list[Waiting]) -> Matter:
     what = _so_many(len(runs), "import", "imports")
     detail = _names([_import(run) for run in sorted(runs, key=lambda run: run.pk, reverse=True)])
@@ -75,10 +71,6 @@ def _changes(stuck: list[Waiting]) -> Matter:
     detail = _names([f"{change.name}, by {who(change.word)}" for change in newest])
     url = reverse("admin:activity_change", args=[newest[0].pk]) if len(stuck) == 1 else reverse("admin:activity")
     return Matter("layers", _so_many(len(stuck), "change", "changes"), why, detail, url, "bad")
-
-
-def _expiring() -> QuerySet[Any]:
-    return APIKey.objects.expiring_within(SOON).order_by("expires_at", "pk")
 
 
 def _keys(keys: list[Waiting]) -> Matter:
@@ -133,7 +125,7 @@ class Check(NamedTuple):
     """What you need to see something that waits (the permissions of its list), its rows, and the line that it makes."""
 
     permissions: tuple[str, ...]
-    query: Callable[[], QuerySet[Any]]
+    query: QuerySet[Any]
     """Those that are named first come first."""
     columns: tuple[str, str, str, str]
     """Of each row: the name, the word, the time and the number of `Waiting`."""
@@ -143,13 +135,15 @@ class Check(NamedTuple):
 def _checks() -> list[Check]:
     of_key = ("name", "contact", "expires_at", "pk")
     use = ("apikeys.view_apikey", "apikeys.view_keyusage")
+    troubled = ImportRun.objects.troubled_since(_week_ago())
+    expiring = APIKey.objects.expiring_within(SOON).order_by("expires_at", "pk")
     routes = [route for route, each in settings.API_DEPRECATIONS.items() if each["sunset"] - timezone.now() < NEAR]
     return [
-        Check(("pets.change_pet",), late, ("what", "who", "made_at", "pk"), _changes),
-        Check(("pets.view_importrun",), _troubled, ("file_name", "state", "started_at", "rejected"), _imports),
-        Check(("apikeys.view_apikey",), _expiring, of_key, _keys),
-        *(Check(use, partial(_calling, route), of_key, partial(_callers, route)) for route in routes),
-        Check(("pets.view_pet",), _long_pending, ("name", "status", "updated_at", "pk"), _pending),
+        Check(("pets.change_pet",), late(), ("what", "who", "made_at", "pk"), _changes),
+        Check(("pets.view_importrun",), troubled, ("file_name", "state", "started_at", "rejected"), _imports),
+        Check(("apikeys.view_apikey",), expiring, of_key, _keys),
+        *(Check(use, _calling(route), of_key, partial(_callers, route)) for route in routes),
+        Check(("pets.view_pet",), _long_pending(), ("name", "status", "updated_at", "pk"), _pending),
     ]
 
 
@@ -173,6 +167,6 @@ def _waiting(checks: list[Check]) -> dict[int, list[Waiting]]:
 
 def _part(kind: int, check: Check) -> Any:
     # The limit is in a query within: SQLite takes none in a part of a statement.
-    query = check.query()
-    first = QuerySet[Any](query.model).filter(pk__in=query.values("pk")[: COUNTED + 1]).order_by()
+    rows = check.query.values("pk")[: COUNTED + 1]
+    first = QuerySet[Any](check.query.model).filter(pk__in=rows).order_by()
     return first.annotate(check=Value(kind), place=F("pk")).values_list("check", *check.columns, "place")

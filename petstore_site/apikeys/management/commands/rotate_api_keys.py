@@ -15,7 +15,7 @@ from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from petstore_site.apikeys.management import secrets_file
 from petstore_site.apikeys.management.base import VOID, add_grace_option, as_json, duration, rotated, table
-from petstore_site.apikeys.models import APIKey, APIKeyQuerySet
+from petstore_site.apikeys.models import APIKey
 
 VOID_FILE = "The commit failed. No key in {} works, unless show_api_key finds it."
 NEEDS_FILE = "argument --all: needs --secrets-file, for so many secrets."
@@ -44,7 +44,8 @@ class Command(StoreCommand):
         file: Path | None = options["secrets_file"]
         if options["all"] and file is None and not options["dry_run"]:
             raise ExitError(NEEDS_FILE, status=Exit.USAGE)
-        keys = APIKey.objects.active() if options["all"] else _due(options)
+        period = options["expiring_within"]
+        keys = APIKey.objects.expiring_within(period).to_be_rotated() if period else APIKey.objects.active()
         due = list(keys.not_replaced().order_by("pk"))
         ending = list(keys.exclude(replaced_by=None).order_by("pk")) if options["all"] else []
         if options["dry_run"]:
@@ -77,10 +78,6 @@ class Command(StoreCommand):
             f"{table([*due, *ending])}\n{text}" if due or ending else "Dry run: no key is due.",
             [as_json(key) for key in due],
         )
-
-
-def _due(options: dict[str, Any]) -> APIKeyQuerySet:
-    return APIKey.objects.expiring_within(options["expiring_within"]).to_be_rotated()
 
 
 def _end_within(keys: list[APIKey], grace: timedelta) -> None:
