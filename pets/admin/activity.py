@@ -27,12 +27,10 @@ from changes.undoing import NotUndoneError
 from files.downloads import csv_of
 from files.lock import is_free
 from pets import activity, undoing
-from pets.admin.change_rows import HEADER, line_of
-from pets.admin.change_rows import shown as in_words
 from pets.admin.import_facts import facts
 from pets.admin.permissions import may_see_animals, may_see_imports
 from pets.admin.presets import span_in_words, spans
-from pets.admin.telling import animals, sentence
+from pets.admin.words import HEADER, animals, in_words, line_of, sentence
 from pets.models import ImportRun, ImportState
 from pets.preview import plan
 

@@ -26,7 +26,7 @@ from changes.paging import HistoryPage
 from changes.times import NOTHING
 from files.downloads import TooManyError, download
 from files.exporting import FileFormat
-from pets.admin import activity, bulk, deleting, filters, history, listing, status, story, views
+from pets.admin import activity, bulk, filters, history, listing, status, views, words
 from pets.admin.beside import Beside, neighbours
 from pets.columns import CATEGORY, ON_PAGES
 from pets.models import Pet, PetStatus, Sale
@@ -60,7 +60,7 @@ class PetAdmin(ChangesAdmin):
     fields = [*undoable[:2], tuple(undoable[2:])]
     radio_fields: ClassVar = {"status": admin.HORIZONTAL}
     states: ClassVar = ["status"]
-    actions = [*bulk.ACTIONS, deleting.ACTION]
+    actions = bulk.ACTIONS
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Return the categories as a select, which a script makes searchable if there are many."""
@@ -80,7 +80,7 @@ class PetAdmin(ChangesAdmin):
             path("<int:number>/history/csv/", view(history.export), name="pets_pet_history_csv"),
             path("views/", view(views.save), name="pets_pet_views"),
             path("views/<int:number>/delete/", view(views.delete), name="pets_pet_view_delete"),
-            path("selected/<int:selection_id>/delete/", view(deleting.confirm), name="pets_pet_delete_selected"),
+            path("selected/<int:selection_id>/delete/", view(bulk.delete_selected), name="pets_pet_delete_selected"),
             path("selected/<int:selection_id>/<slug:becomes>/", view(bulk.make), name="pets_pet_become"),
             *(page for page in super().get_urls() if page.name != "pets_pet_undo_edit"),  # Activity undoes
         ]
@@ -135,9 +135,9 @@ class PetAdmin(ChangesAdmin):
         """
         if context["original"] is not None:
             pet = Pet.objects.select_related("category").get(pk=context["original"].pk)
-            newest = story.history_of(pet)
-            origin = story.first_of(pet, newest)
-            happened = story.told(newest)[: story.SHOWN]
+            newest = words.history_of(pet)
+            origin = words.first_of(pet, newest)
+            happened = words.told(newest)[: words.SHOWN]
             name_actors([*newest[:1], origin, *happened], request.user)
             context |= neighbours(self, request) | {
                 "animal": pet,
@@ -172,12 +172,12 @@ class PetAdmin(ChangesAdmin):
     def _was_deleted(self, request: HttpRequest, last: Any) -> HttpResponse:
         """Say who deleted it and when, and offer to restore it."""
         pet = Pet(pk=last.id, name=last.name)
-        happened = story.told(story.history_of(pet))[: story.SHOWN]
+        happened = words.told(words.history_of(pet))[: words.SHOWN]
         name_actors(happened, request.user)
         context = {
             "title": f"{last.name}, deleted",
             "last": last,
-            "values": story.values_of(last),
+            "values": words.values_of(last),
             "animal": pet,
             "happened": happened,
             "may_restore": _may_restore(request),
@@ -206,7 +206,7 @@ class PetAdmin(ChangesAdmin):
         return super().delete_view(request, object_id, context | (extra_context or {}))
 
     def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
-        happened = story.told(page.changes, page.former)
+        happened = words.told(page.changes, page.former)
         parts = activity.parts_of(page.changes, request.user)
         for event, part in zip(happened, parts, strict=True):
             event.change = part

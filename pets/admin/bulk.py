@@ -1,10 +1,11 @@
-"""Bulk changes in the back office: the actions of the list, and the page that asks."""
+"""What is done with selected animals: the actions of the list, and the pages that ask before a change or a deletion."""
 
 from collections import Counter
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -12,18 +13,24 @@ from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
 from changes.models import Change, State
-from pets.admin.activity import PER_SECOND, address, carry_out
+from pets.admin.activity import PER_SECOND, address, carry_out, report
 from pets.admin.permissions import change_permission_required
-from pets.admin.selecting import action, selection_of
-from pets.admin.telling import animals
-from pets.blocks import begin, first_block
-from pets.bulk import Target, plan
+from pets.admin.words import animals
+from pets.blocks import AT_MOST, TooManyError, begin, first_block, select
+from pets.bulk import Target, delete, plan
 from pets.models import Pet, PetStatus, Selection
 
 LISTED = 100
 """Animals that the page which asks names; the others it counts."""
 
+MOST = {"change": AT_MOST, "delete": 500}
+"""Animals that can be selected for it; the page that asks before a deletion names each of them."""
+
 CATEGORY = "category"
+NONE_LEFT = "Nothing changed. The selected animals are not in this list any more."
+GONE = "Nothing changed. This selection was too old. Select the animals again."
+TOO_MANY = "At most {most:,} animals can be {done} at once. Nothing changed. Filter or search for fewer."
+NOTHING = "Nothing was deleted. The selected animals were changed or deleted since."
 USED = "You have confirmed this already. To change the animals again, select them again."
 
 
@@ -35,6 +42,33 @@ class CategoryForm(forms.Form):
     )
 
 
+def action(name: str, description: str, page: str, *arguments: str, permission: str) -> Any:
+    """Return an action of the list: it keeps the animals that were selected, and goes to the page that asks."""
+
+    @admin.action(permissions=[permission], description=description)
+    def ask(_model_admin: admin.ModelAdmin, request: HttpRequest, animals: Any) -> HttpResponse | None:
+        try:
+            selection = select(animals, user=request.user, filters=request.GET.urlencode(), most=MOST[permission])  # type: ignore[arg-type]  # signed in
+        except TooManyError:
+            messages.error(request, TOO_MANY.format(most=MOST[permission], done=f"{permission}d"))
+            return None
+        if not selection.animals:  # someone else deleted them, or changed what the list is filtered by
+            messages.warning(request, NONE_LEFT)
+            return None
+        return HttpResponseRedirect(reverse(f"admin:{page}", args=[selection.pk, *arguments]))
+
+    ask.__name__ = name
+    return ask
+
+
+def selection_of(request: HttpRequest, number: int) -> Selection | None:
+    """Return the selection if it is this person's and still kept; else None, and say so."""
+    selection = Selection.objects.filter(pk=number, user=request.user.pk).first()
+    if selection is None:
+        messages.error(request, GONE)
+    return selection
+
+
 ACTIONS = [
     action(f"become_{becomes}", description, "pets_pet_become", becomes, permission="change")
     for becomes, description in (
@@ -42,6 +76,7 @@ ACTIONS = [
         (CATEGORY, "Move to category…"),
     )
 ]
+ACTIONS.append(action("delete_selected", "Delete selected animals…", "pets_pet_delete_selected", permission="delete"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -123,3 +158,26 @@ def _make(request: HttpRequest, bulk: Change, back: str) -> HttpResponse:
         messages.info(request, "Nothing changed. The animals have this value already.")
         bulk.delete()
     return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required("pets.delete_pet", raise_exception=True)
+def delete_selected(request: Any, selection_id: int) -> HttpResponse:
+    """Ask, naming each animal, or delete them. Those that someone changed since they were selected are left."""
+    selection = selection_of(request, selection_id)
+    back = f"{_list()}?{selection.filters if selection else ''}"
+    seen = first_block(selection) if selection else {}
+    same = plan(seen, "status", "").changes
+    if request.method == "POST" and same:
+        done = delete(seen, user=request.user)
+        if done.pk is not None:
+            report(request, done)
+            return HttpResponseRedirect(back)
+    elif same:
+        shown = Pet.objects.filter(pk__in=[pet.pk for pet in same]).select_related("category").order_by("-pk")
+        context = {"title": f"Delete {animals(len(same))}?", "animals": shown, "back": back, "opts": Pet._meta}  # noqa: SLF001 - Django's documented name
+        context |= admin.site.each_context(request)
+        return TemplateResponse(request, "admin/pets/pet/delete_confirmation.html", context)
+    if selection is not None:
+        messages.info(request, NOTHING)
+    return HttpResponseRedirect(back)

@@ -13,7 +13,7 @@ from changes.naming import name_actors
 from changes.paging import Part, parts_of
 from files.downloads import csv_of
 from pets.admin.permissions import may_see_animals
-from pets.admin.story import Happened, cells, history_rows, told
+from pets.admin.words import Happened, cells, history_rows, told
 from pets.columns import ON_PAGES
 
 PART = 1_000

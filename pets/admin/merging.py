@@ -15,7 +15,7 @@ from changes.naming import name_actors
 from pets import merging, stock
 from pets.activity import lately
 from pets.admin.activity import PER_SECOND, carry_out
-from pets.admin.telling import animals
+from pets.admin.words import animals
 from pets.models import Pet, PetStatus
 
 LISTED = 5

@@ -14,7 +14,6 @@ from categories.models import Category
 from changes.models import Change
 from pets import writing
 from pets.admin import bulk as admin
-from pets.admin import selecting
 from pets.models import Pet, Sale, SelectedBlock, Selection
 from pets.undoing import progress
 from tests.factories import CategoryFactory, PetFactory
@@ -195,7 +194,7 @@ def test_everything_that_matches_up_to_a_bound(
 ) -> None:
     asked = ask(staff, "become_available", three[0], query="?status__exact=sold", across=True)
     assert [pet.name for pet, *_ in asked.context["named"]] == ["Tom"]
-    monkeypatch.setitem(selecting.MOST, "change", 2)
+    monkeypatch.setitem(admin.MOST, "change", 2)
     exactly = ask(staff, "become_sold", *three[:2])
     assert [pet.name for pet, *_ in exactly.context["named"]] == ["Rex", "Max"]
     Selection.objects.latest("pk").delete()

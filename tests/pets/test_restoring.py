@@ -9,7 +9,7 @@ from django.test import Client
 
 from categories.models import Category
 from changes.models import Change
-from pets.admin import selecting
+from pets.admin import bulk
 from pets.models import Pet, Sale
 from tests.factories import PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
@@ -165,7 +165,7 @@ def test_a_number_is_never_given_twice(staff: Client, rex: Pet, category: Catego
 def test_as_many_as_can_be_named_are_deleted_at_once(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(selecting.MOST, "delete", 2)
+    monkeypatch.setitem(bulk.MOST, "delete", 2)
     pets = PetFactory.create_batch(3, category=category)
     assert told(ask(staff, "delete_selected", *pets)) == [
         "At most 2 animals can be deleted at once. Nothing changed. Filter or search for fewer."

@@ -1,0 +1,298 @@
+"""Changes in words, for lists, pages, messages and files: what each did, and what happened to an animal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from changes.models import Kind, State
+from changes.naming import name_actors
+from changes.undoing import REASON, RESTORED
+from changes.values import in_words as value_in_words
+from pets.activity import AnimalRow
+from pets.columns import CATEGORY, ON_PAGES, STATUS, Column
+from pets.models import IMPORTED, STANDARD_INPUT, ImportState, Pet
+
+DID = {"+": "added", "~": "changed", "-": "deleted"}
+IMPORTS = {ImportState.RUNNING: "is importing", ImportState.DRY_RUN: "previewed"}
+MOST = 60
+"""Characters of a name within a sentence."""
+
+_, *OTHERS = (column.header for column in ON_PAGES)
+HEADER = [
+    *("id", "name", "what", "changed", *OTHERS),
+    *("now", "changed_since_by", "changed_since_at"),
+]
+"""Of a file of the animals of a change."""
+
+SHOWN = 6
+"""Changes beside the form; the history has all."""
+
+
+class Changed(NamedTuple):
+    """One value that became another; `status` is what a badge of it is of."""
+
+    label: str
+    before: str
+    after: str
+    status: str = ""
+
+    @property
+    def word(self) -> str:
+        """Return what it became within a sentence."""
+        return self.status or self.after
+
+
+@dataclass
+class Happened:
+    """A row of history, in words; `name_actors` adds `who` and `contact`."""
+
+    row: Any
+    verb: str
+    icon: str
+    mark: str
+    """What the colour behind the icon says: added, deleted, or one of many; empty for nothing."""
+    changes: list[Changed]
+
+    who: str = ""
+    contact: str = ""
+    change: Any = None
+    """The change that the row is, or is a part of, where it is shown with its Undo."""
+
+    @property
+    def day(self) -> date:
+        day: date = self.row.history_date.astimezone(UTC).date()
+        return day
+
+    @property
+    def actor(self) -> str:
+        """Return who did it: of an import, who ran it."""
+        return str(self.row.import_run.who if self.row.import_run else self.row.actor)
+
+
+def history_of(pet: Pet) -> list[Any]:
+    """Return the newest rows of history, one more than is shown: a change is what differs from the row before."""
+    return list(history_rows(pet.pk).order_by("-history_id")[: SHOWN + 1])
+
+
+def history_rows(number: int) -> Any:
+    """Return the query for all rows of history of an animal, with what a sentence about each needs."""
+    rows = Pet.history.filter(id=number).select_related("category", "import_run", "change")
+    return rows.defer("import_run__rejects", "change__left")
+
+
+def first_of(pet: Pet, newest: list[Any]) -> Any:
+    """Return the row that says where the animal came from."""
+    if len(newest) <= SHOWN:
+        return newest[-1] if newest else None
+    return Pet.history.filter(id=pet.pk).order_by("history_id").select_related("import_run").first()
+
+
+def told(rows: Sequence[Any], former: Any = None) -> list[Happened]:
+    """Return what each row says happened; `former` is the one before the oldest of them."""
+    return [_told(row, before) for row, before in pairwise([*rows, former])]
+
+
+def _told(row: Any, before: Any) -> Happened:
+    is_edit = before is not None and row.history_type == "~"
+    changes = changes_between(before, row) if is_edit else {}
+    verb = _verb(row, changes, is_back=before is not None)
+    return Happened(row, verb, _icon(row, verb, changes), _mark(row), list(changes.values()))
+
+
+def _verb(row: Any, changes: Mapping[Column, Changed], *, is_back: bool) -> str:
+    if row.undo_of_id:
+        return f"undid import {row.undo_of_id}{', which deleted it' if row.history_type == '-' else ''}"
+    if row.import_run_id:
+        return "updated it" if row.history_type == "~" else "imported it"
+    if row.history_type == "-":
+        return "deleted it"
+    if row.history_type == "+":
+        return "restored it" if is_back else "added it"
+    if (row.history_change_reason or "").startswith(RESTORED.format("")):
+        return "restored an old version"
+    return _verb_of_edit(row, changes)
+
+
+def _verb_of_edit(row: Any, changes: Mapping[Column, Changed]) -> str:
+    is_undo = (row.history_change_reason or "").startswith(REASON.format("")) or (row.change and row.change.is_undo)
+    if len(changes) != 1:
+        return "undid a change" if is_undo else "changed it"
+    [(column, changed)] = changes.items()
+    return column.say(column.undoing if is_undo else column.verb, after=changed.word)
+
+
+def _is_one_of_many(row: Any) -> bool:
+    return bool(row.import_run_id or (row.change and row.change.changed > 1))
+
+
+def _icon(row: Any, verb: str, changes: Mapping[Column, Changed]) -> str:
+    if row.history_type == "-":
+        return "trash-2"
+    if verb.startswith(("undid", "restored")):
+        return "undo-2"
+    if _is_one_of_many(row):
+        return "file-up" if row.import_run_id else "layers"
+    return "plus" if row.history_type == "+" else "tags" if [*changes] == [CATEGORY] else "pencil"
+
+
+def _mark(row: Any) -> str:
+    return {"+": "good", "-": "bad"}.get(row.history_type) or ("info" if _is_one_of_many(row) else "")
+
+
+def changes_between(before: Any, after: Any) -> dict[Column, Changed]:
+    """Return by column what one row of history has otherwise than the one before."""
+    different = [column for column in ON_PAGES if getattr(before, column.name) != getattr(after, column.name)]
+    return {column: _changed(column, before, after) for column in different}
+
+
+def values_of(row: Any) -> list[Changed]:
+    """Return all values of a row of history, as if it had them from nothing."""
+    return [_changed(column, None, row) for column in ON_PAGES]
+
+
+def _changed(column: Column, before: Any, after: Any) -> Changed:
+    return Changed(
+        column.title, _value(before, column), _value(after, column), after.status if column is STATUS else ""
+    )
+
+
+def _value(row: Any, column: Column) -> str:
+    if row is None:
+        return ""
+    if column is CATEGORY:
+        return row.category.name if row.category else "a deleted category"
+    return value_in_words(Pet, column.name, getattr(row, column.name)) or "none"
+
+
+def cells(row: Any) -> list[str]:
+    """Return the values of a row of history as a file has them, in the order of `ON_PAGES`."""
+    return [
+        (row.category.name if row.category else "") if column is CATEGORY else getattr(row, column.name) or ""
+        for column in ON_PAGES
+    ]
+
+
+# --- A change ---------------------------------------------------------------------------------------------------------
+
+
+def sentence(change: Any) -> str:
+    """Return what a change did, without who did it: "moved 39 animals to Snakes"."""
+    if change.run is not None:
+        return _import(change)
+    if change.kind == Kind.MERGE:
+        return f"merged {change.what}{'' if change.state == State.DONE else f': {_reached(change)}'}"
+    is_undo = change.kind == Kind.UNDO
+    if change.animal is not None and not (is_undo and change.animal.row.history_type != "~"):
+        return _single(change)
+    if is_undo:
+        return f"undid “{sentence(change.undo_of)}”" if change.undo_of else "undid a change"
+    return _several(change)
+
+
+def animals(count: int) -> str:
+    """Return "1 animal" or "24 animals"."""
+    return f"{count:,} animal{'s' * (count != 1)}"
+
+
+def _import(change: Any) -> str:
+    run = change.run
+    verb = IMPORTS.get(run.state) or ("imported" if run.state in IMPORTED else "tried to import")
+    counts = ((change.added, "added"), (change.changed, "changed"))
+    what = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    file = "standard input" if run.file_name == STANDARD_INPUT else _cut(run.file_name)
+    return f"{verb} {file}{what and f': {what}'}"
+
+
+def _several(change: Any) -> str:
+    if change.kind in {Kind.DELETION, Kind.RESTORE}:
+        return f"{'deleted' if change.kind == Kind.DELETION else 'restored'} {_reached(change)}"
+    if change.column == "status":
+        return f"marked {_reached(change)} {change.becomes}"
+    return f"moved {_reached(change)} to {_cut(change.becomes)}"
+
+
+def _reached(change: Any) -> str:
+    """Return how many animals; of a change that did not come to its end, of how many."""
+    if change.state == State.RUNNING:
+        done, of = change.progress
+        return f"{done:,} of {animals(of)}"
+    if change.unreached:
+        return f"{change.animals:,} of {animals(change.animals + change.unreached)}"
+    return animals(change.animals)
+
+
+def _single(change: Any) -> str:
+    former, row = change.animal.former, change.animal.row
+    name = _cut(change.animal.name)
+    if change.kind == Kind.RESTORE:
+        return f"restored {name}"
+    if row.history_type != "~":
+        return f"{DID[row.history_type]} {name}"
+    if change.kind == Kind.UNDO:
+        return f"undid “{_sentence_of_edit(row, former, name)}”"
+    return _sentence_of_edit(former, row, name)
+
+
+def _sentence_of_edit(former: Any, row: Any, name: str) -> str:
+    found = changes_between(former, row) if former is not None else {}
+    if len(found) != 1:
+        return f"changed {name}"
+    [(column, change)] = found.items()
+    return column.say(column.sentence, name=name, before=_cut(change.before), after=_cut(change.word))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST else f"{text[: MOST - 1]}…"
+
+
+# --- The animals of a change ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Shown:
+    """An animal of a change: its row of history, what that changed, how it is otherwise now, and since when."""
+
+    row: Any
+    changes: list[Changed]
+    is_there: bool
+    otherwise: list[str]
+    since: Any
+
+
+def in_words(rows: Sequence[AnimalRow], reader: Any) -> list[Shown]:
+    """Return these animals in words, with the names that `reader` can see."""
+    name_actors([row.since for row in rows], reader)
+    return [_in_words(row) for row in rows]
+
+
+def _in_words(of: AnimalRow) -> Shown:
+    row, now = of.row, of.now
+    is_edit = of.former is not None and row.history_type == "~"
+    changes = list(changes_between(of.former, row).values()) if is_edit else []
+    if now is None:
+        otherwise = [] if row.history_type == "-" else ["Deleted"]
+    elif row.history_type == "-":
+        otherwise = ["In the catalogue"]
+    else:
+        labels = {change.label for change in changes}
+        since = changes_between(row, now).values()
+        otherwise = [change.after for change in since if not labels or change.label in labels]
+    return Shown(row, changes, now is not None, otherwise, of.since)
+
+
+def line_of(row: Shown) -> list[str]:
+    """Return the cells under `HEADER`."""
+    after, since = row.row, row.since
+    name, *others = cells(after)
+    return [
+        str(after.id),
+        name,
+        DID[after.history_type],
+        "; ".join(f"{change.label}: {change.before} → {change.after}" for change in row.changes),
+        *others,
+        ", ".join(row.otherwise),
+        since.who if since else "",
+        f"{since.history_date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if since else "",
+    ]
