@@ -20,8 +20,7 @@ def moment(text: str) -> datetime:
 def count(text: str) -> int:
     """Return the number from 1 on that an argument writes."""
     if not re.fullmatch("[1-9][0-9]{0,8}", text):
-        message = "must be a number from 1 on."
-        raise ArgumentTypeError(message)
+        raise ArgumentTypeError("must be a number from 1 on.")
     return int(text)
 
 

@@ -129,8 +129,7 @@ class StoreCommand(BaseCommand):
         self.stderr.write(f"{question} [y/N] ", style_func=str, ending="")
         self.stderr.flush()
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-            message = "Nothing changed."
-            raise ExitError(message, status=Exit.STOPPED)
+            raise ExitError("Nothing changed.", status=Exit.STOPPED)
 
     def _form(self, text: str, result: Any) -> str:
         return output.to_json(result) if self.as_json else text

@@ -83,8 +83,7 @@ def choice(choices: type[Enum], description: str) -> Filter:
 
     def read(text: str) -> str:
         if text not in allowed:
-            message = f"must be one of {', '.join(allowed)}."
-            raise ValueError(message)
+            raise ValueError(f"must be one of {', '.join(allowed)}.")
         return text
 
     return Filter(read, {"$ref": f"#/components/schemas/{choices.__name__}"}, description)
@@ -95,8 +94,7 @@ def identifier(description: str) -> Filter:
 
     def read(text: str) -> int:
         if (pk := parse_id(text)) is None:
-            message = f"must be a whole number from 1 to {INT64_MAX}."
-            raise ValueError(message)
+            raise ValueError(f"must be a whole number from 1 to {INT64_MAX}.")
         return pk
 
     return Filter(read, {"type": "integer", "format": "int64", "minimum": 1, "maximum": INT64_MAX}, description)
@@ -104,8 +102,7 @@ def identifier(description: str) -> Filter:
 
 def _limit(text: str) -> int:
     if not re.fullmatch("[1-9][0-9]*", text) or len(text) > len(str(MOST)) or int(text) > MOST:
-        message = f"must be a whole number from 1 to {MOST}."
-        raise ValueError(message)
+        raise ValueError(f"must be a whole number from 1 to {MOST}.")
     return int(text)
 
 

@@ -48,8 +48,7 @@ def read_json(headers: Mapping[str, str], stream: IO[bytes] | None) -> dict[str,
     if length > settings.API_BODY_LIMIT:
         raise _too_large()
     if stream is None:
-        message = "The length of the request body is missing."
-        raise ParseError(message, "bad_request")
+        raise ParseError("The length of the request body is missing.", "bad_request")
     body = _read(stream, length) if length or "transfer-encoding" not in headers else _read_chunks(stream)
     content_type = headers.get("content-type") or ("" if body else MEDIA_TYPE)
     if not _is_json_in_utf_8(content_type):
@@ -60,8 +59,7 @@ def read_json(headers: Mapping[str, str], stream: IO[bytes] | None) -> dict[str,
         message = "Content-Encoding is not supported: the request body must not be compressed."
         raise ContentCodingError(coding, message)
     if len(body) < length:
-        message = "The request body ended early."
-        raise ParseError(message, "bad_request")
+        raise ParseError("The request body ended early.", "bad_request")
     return _parse(body)
 
 
@@ -80,8 +78,7 @@ def _read_chunks(stream: IO[bytes]) -> bytes:
     try:
         body = stream.read(settings.API_BODY_LIMIT + 1)
     except OSError:
-        message = "The chunks of the request body are malformed."
-        raise ParseError(message, "bad_request") from None
+        raise ParseError("The chunks of the request body are malformed.", "bad_request") from None
     if len(body) > settings.API_BODY_LIMIT:
         raise _too_large()
     return body
@@ -105,14 +102,11 @@ def _parse(body: bytes) -> dict[str, Any]:
     try:
         data = json.loads(body.decode("utf-8"), parse_int=_integer, parse_float=Decimal, parse_constant=_reject)
     except (ValueError, InvalidOperation, RecursionError):
-        message = "The request body must be valid JSON in UTF-8."
-        raise ParseError(message, "malformed_json") from None
+        raise ParseError("The request body must be valid JSON in UTF-8.", "malformed_json") from None
     if not isinstance(data, dict):
-        message = "The request body must be a JSON object."
-        raise ParseError(message, "validation_failed")
+        raise ParseError("The request body must be a JSON object.", "validation_failed")
     if _deeper_than(data, DEEPEST_NESTING):
-        message = f"The request body must be nested at most {DEEPEST_NESTING} levels deep."
-        raise ParseError(message, "malformed_json")
+        raise ParseError(f"The request body must be nested at most {DEEPEST_NESTING} levels deep.", "malformed_json")
     return data
 
 

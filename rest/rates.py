@@ -21,6 +21,5 @@ def parse_rate(text: str) -> Rate:
     """
     match = re.fullmatch(r"([1-9][0-9]{0,6})/(s|min|h|day)", text)
     if match is None or int(match[1]) > MOST_REQUESTS:
-        message = f"must be N/s, N/min, N/h or N/day with N from 1 to {MOST_REQUESTS}, as in 600/min."
-        raise ValueError(message)
+        raise ValueError(f"must be N/s, N/min, N/h or N/day with N from 1 to {MOST_REQUESTS}, as in 600/min.")
     return Rate(int(match[1]), match[2])

@@ -76,8 +76,7 @@ class RouteIsKnown(BasePermission):
     """Reject a path that does not exist (404), after the key is checked and before its rate limit is."""
 
     def has_permission(self, _request: FrameworkRequest, _view: APIView) -> bool:
-        message = "This path does not exist."
-        raise NotFound(message, "route_not_found")
+        raise NotFound("This path does not exist.", "route_not_found")
 
 
 class UnknownRouteView(APIView):

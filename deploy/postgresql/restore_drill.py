@@ -6,7 +6,7 @@ It needs a superuser (for `pg_create_restore_point`) and the server's programs. 
 account `postgres`. Exit status 0 only if the restore point was in the archive within 60 s and every row of every table
 is the same. docs/backup.md explains it.
 """
-# ruff: noqa: EM101, EM102, INP001, S603, T201, TRY003 - a program of its own, which runs PostgreSQL's and prints
+# ruff: noqa: INP001, S603, T201 - a program of its own, which runs PostgreSQL's and prints
 
 import argparse
 import hashlib

@@ -58,8 +58,7 @@ class KeyState(models.TextChoices):
 def validate_line(text: str) -> None:
     """Reject text that would break a table on a terminal: line ends, control characters, nothing visible."""
     if not text.strip() or any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in text):
-        message = "This must be one line of visible text."
-        raise ValidationError(message)
+        raise ValidationError("This must be one line of visible text.")
 
 
 def validate_rate_limit(text: str) -> None:
@@ -67,16 +66,14 @@ def validate_rate_limit(text: str) -> None:
     try:
         parse_rate(text)
     except ValueError as error:
-        message = f"A rate limit {error}"
-        raise ValidationError(message) from None
+        raise ValidationError(f"A rate limit {error}") from None
 
 
 def validate_expiry(expires_at: datetime) -> None:
     """Reject an expiry that has passed, or that is so far away that adding to it overflows."""
     now = timezone.now()
     if not now < expires_at <= now + LONGEST:
-        message = f"The expiry must lie in the future, at most {LONGEST.days} days from now."
-        raise ValidationError(message)
+        raise ValidationError(f"The expiry must lie in the future, at most {LONGEST.days} days from now.")
 
 
 class APIKeyQuerySet(models.QuerySet["APIKey"]):
@@ -283,11 +280,9 @@ class APIKey(models.Model):
 
     def _check_rotation(self) -> None:
         if not self.is_active:
-            message = f"Key {self.key_id} is {self.state} and cannot be rotated; issue a new one."
-            raise RotationError(message)
+            raise RotationError(f"Key {self.key_id} is {self.state} and cannot be rotated; issue a new one.")
         if self.replaced_by is not None:
-            message = f"Key {self.key_id} was already replaced; rotate {self.replaced_by.key_id} instead."
-            raise RotationError(message)
+            raise RotationError(f"Key {self.key_id} was already replaced; rotate {self.replaced_by.key_id} instead.")
 
 
 def in_days(at: datetime) -> str:

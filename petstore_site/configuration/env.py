@@ -99,8 +99,7 @@ class Env:
 def exit_with(mistakes: Iterable[str]) -> NoReturn:
     """Raise `SystemExit` with one line a mistake."""
     lines = "\n".join(f"  - {mistake}" for mistake in mistakes)
-    message = f"The service cannot start. Fix these settings:\n{lines}"
-    raise SystemExit(message)
+    raise SystemExit(f"The service cannot start. Fix these settings:\n{lines}")
 
 
 # --- Parsers ---------------------------------------------------------------------------------------------------------
@@ -111,8 +110,7 @@ def choice(*allowed: str) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         if text not in allowed:
-            message = f"must be one of {', '.join(allowed)}."
-            raise ValueError(message)
+            raise ValueError(f"must be one of {', '.join(allowed)}.")
         return text
 
     return parse
@@ -123,8 +121,7 @@ def integer(least: int, most: int) -> Callable[[str], int]:
 
     def parse(text: str) -> int:
         if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
-            message = f"must be a whole number from {least} to {most}."
-            raise ValueError(message)
+            raise ValueError(f"must be a whole number from {least} to {most}.")
         return int(text)
 
     return parse
@@ -134,8 +131,7 @@ def flag(text: str) -> bool:
     """Return whether the text is `true` (or `1`), as opposed to `false` (or `0`)."""
     words = {"true": True, "1": True, "false": False, "0": False}
     if text.lower() not in words:
-        message = "must be true or false."
-        raise ValueError(message)
+        raise ValueError("must be true or false.")
     return words[text.lower()]
 
 

@@ -15,8 +15,7 @@ from rest.rates import parse_rate
 def random_key(text: str) -> str:
     """Return a secret key; raises `ValueError` if it can be guessed."""
     if len(text) < 50 or len(set(text)) < 5 or text.startswith("django-insecure-"):
-        message = "must have 50 or more random characters."
-        raise ValueError(message)
+        raise ValueError("must have 50 or more random characters.")
     return text
 
 

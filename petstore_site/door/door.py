@@ -49,8 +49,7 @@ class UnreadableBody(BytesIO):
     """A body whose chunks are malformed: it fails as a server's input does."""
 
     def read(self, _size: int | None = -1, /) -> bytes:
-        message = "The chunks of the body are malformed."
-        raise OSError(message)
+        raise OSError("The chunks of the body are malformed.")
 
 
 class Body:

@@ -39,8 +39,7 @@ def releases() -> list[Release]:
 def _release(title: str, text: SafeString) -> Release:
     match = re.fullmatch(r"(\S+) \((\d{4}-\d\d-\d\d|unreleased)\)", title)
     if match is None:
-        message = f"CHANGELOG.md: a release must be written as '## 1.2.3 (2026-01-31)', not '{title}'."
-        raise ValueError(message)
+        raise ValueError(f"CHANGELOG.md: a release must be written as '## 1.2.3 (2026-01-31)', not '{title}'.")
     released_at = None if match[2] == "unreleased" else datetime.fromisoformat(match[2]).replace(tzinfo=UTC)
     return Release(match[1], released_at, text)
 

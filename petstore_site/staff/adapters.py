@@ -78,8 +78,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     def clean_password(self, password: str, user: Any = None) -> str:
         """Return a password that is valid and new; raise `ValidationError` otherwise."""
         if user is not None and user.check_password(password):
-            message = "Choose a password that differs from your current one."
-            raise ValidationError(message, code="same_as_current")
+            raise ValidationError("Choose a password that differs from your current one.", code="same_as_current")
         return str(super().clean_password(password, user))
 
     def set_password(self, user: Any, password: str) -> None:
@@ -101,7 +100,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
             super().pre_authenticate(request, **credentials)
             elsewhere = lockout.spend_elsewhere(request, name)
             if elsewhere is None:
-                raise self.validation_error("too_many_login_attempts")  # noqa: EM101 - a code
+                raise self.validation_error("too_many_login_attempts")
         except ValidationError:
             lockout.note(name)
             raise

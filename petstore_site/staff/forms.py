@@ -19,7 +19,7 @@ class SetUpAppForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth has no ty
         code = str(super().clean_code())
         app = Authenticator(user=self.user, type=Authenticator.Type.TOTP, data={"secret": encrypt(self.secret)})
         if not app.wrap().validate_code(code):
-            raise get_adapter().validation_error("incorrect_code")  # noqa: EM101 - a code
+            raise get_adapter().validation_error("incorrect_code")
         return code
 
 

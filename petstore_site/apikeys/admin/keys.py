@@ -81,8 +81,7 @@ class IssueForm(forms.ModelForm):
             return None
         day = self.cleaned_data["last_day"]
         if day is None:
-            message = "Choose a day."
-            raise ValidationError(message)
+            raise ValidationError("Choose a day.")
         expires_at = datetime.combine(day, time.max, UTC)
         validate_expiry(expires_at)
         return expires_at
@@ -227,8 +226,7 @@ class APIKeyAdmin(HistoryAdmin):
         key = self._key_to_change(request, object_id)
         wanted = request.POST.get("record", "")
         if wanted not in RECORDING or not key.is_active:
-            message = "A switch that no form of ours sends, or a key that is not active"
-            raise SuspiciousOperation(message)
+            raise SuspiciousOperation("A switch that no form of ours sends, or a key that is not active")
         with transaction.atomic():
             key.record_reads() if wanted == "on" else key.stop_recording()
             self.log_change(request, key, f"Recording of all requests: {wanted}.")

@@ -32,16 +32,14 @@ def duration(text: str) -> timedelta:
         raise ArgumentTypeError(message)
     match = re.fullmatch(r"([1-9][0-9]{0,7})(min|[hdw])", text)
     if match is None or int(match[1]) * UNITS[match[2]] > LONGEST:
-        message = f"must be such as 30min, 24h, 90d or 2w, and at most {LONGEST.days}d."
-        raise ArgumentTypeError(message)
+        raise ArgumentTypeError(f"must be such as 30min, 24h, 90d or 2w, and at most {LONGEST.days}d.")
     return int(match[1]) * UNITS[match[2]]
 
 
 def key_id(text: str) -> str:
     """Return the argument if it is a key ID; whatever else it is, such as a whole key, is not repeated."""
     if not keys.KEY_ID.fullmatch(text):
-        message = "must be the 8-character key ID that list_api_keys shows, never the whole key."
-        raise ArgumentTypeError(message)
+        raise ArgumentTypeError("must be the 8-character key ID that list_api_keys shows, never the whole key.")
     return text
 
 
@@ -50,8 +48,7 @@ def get_key(key_id: str) -> APIKey:
     try:
         return APIKey.objects.select_related("replaced_by").get(key_id=key_id)
     except ObjectDoesNotExist:
-        message = f"No key has the ID {key_id}. List the keys with list_api_keys --all."
-        raise ExitError(message) from None
+        raise ExitError(f"No key has the ID {key_id}. List the keys with list_api_keys --all.") from None
 
 
 def moment(at: datetime | None) -> str:

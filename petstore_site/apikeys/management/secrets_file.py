@@ -17,8 +17,7 @@ def removed_if_it_fails(path: Path) -> Iterator[None]:
         is_ours = True
         yield
     except FileExistsError:
-        message = f"Nothing changed. {path} exists. Name a new file."
-        raise ExitError(message) from None
+        raise ExitError(f"Nothing changed. {path} exists. Name a new file.") from None
     except BaseException as error:
         if is_ours:
             path.unlink(missing_ok=True)

@@ -55,11 +55,9 @@ class Command(StoreCommand):
 def _account(username: str, email: str, *, exists: bool) -> User:
     user = User.objects.filter(username=username).first()
     if exists and user is None:
-        message = f"There is no account {username!r} to reset."
-        raise ExitError(message)
+        raise ExitError(f"There is no account {username!r} to reset.")
     if not exists and user is not None:
-        message = f"The account {username!r} exists already. To restore access: create_admin {username} --reset"
-        raise ExitError(message)
+        raise ExitError(f"The account {username!r} exists already. To restore access: create_admin {username} --reset")
     user = user or User(username=username, is_superuser=True)
     user.email = email or user.email
     user.is_active = user.is_staff = True
