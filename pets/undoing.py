@@ -22,7 +22,7 @@ from changes.naming import who
 from changes.progress import WorkProgress, left, waiting
 from changes.recording import recording
 from changes.undoing import NotUndoneError
-from pets import blocks, merging, stock
+from pets import bulk, merging, stock
 from pets.columns import CATEGORY
 from pets.models import ImportState, Pet, SelectedBlock
 from pets.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before, whole
@@ -118,7 +118,7 @@ def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
             block = _undo_block(change, undone_by(change))
             goes_on = bool(block)
         else:
-            goes_on = merging.move_block(change) if change.kind == Kind.MERGE else blocks.change_block(change)
+            goes_on = merging.move_block(change) if change.kind == Kind.MERGE else bulk.change_block(change)
         change.worked_at, change.kills = timezone.now(), 0
         if goes_on:
             change.save()

@@ -12,8 +12,7 @@ from categories.models import Category
 from changes.acting import identify
 from changes.models import Change
 from pets import undoing
-from pets.blocks import begin, select
-from pets.bulk import Target
+from pets.bulk import Target, begin, select
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory

@@ -11,8 +11,7 @@ from django.utils import timezone
 from changes.models import Change
 from changes.times import short_day
 from pets import undoing
-from pets.blocks import begin, select
-from pets.bulk import Target
+from pets.bulk import Target, begin, select
 from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import KeyUsage, Use
 from tests.days import today

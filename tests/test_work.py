@@ -29,7 +29,7 @@ from django.contrib.auth.models import User
 from categories.models import Category
 from changes.acting import identify
 from changes.models import Change
-from pets import blocks, merging, undoing
+from pets import bulk, merging, undoing
 from pets.bulk import Target
 from files import queue
 from files.uploads import keep, understand
@@ -42,7 +42,7 @@ dogs, cats = (Category.objects.filter(name=name).first() for name in ("Dogs", "C
 identify("staff anna")
 first = Pet.objects.count()
 def begun(selected, *target):
-    return blocks.begin(blocks.select(selected, user=anna), Target(*target)).pk
+    return bulk.begin(bulk.select(selected, user=anna), Target(*target)).pk
 """
 ADD = f"""
 from simple_history.utils import bulk_create_with_history

@@ -16,8 +16,7 @@ from changes.models import Change, State
 from pets.admin.activity import PER_SECOND, address, carry_out, report
 from pets.admin.permissions import change_permission_required
 from pets.admin.words import animals
-from pets.blocks import AT_MOST, TooManyError, begin, first_block, select
-from pets.bulk import Target, delete, plan
+from pets.bulk import AT_MOST, Target, TooManyError, begin, delete, first_block, plan, select
 from pets.models import Pet, PetStatus, Selection
 
 LISTED = 100

@@ -18,7 +18,7 @@ from database.search import Folded, fold_needle, like
 from pets import stock
 from pets.admin.filters import SCATTERING, SPAN
 from pets.admin.presets import Preset, presets
-from pets.blocks import AT_MOST
+from pets.bulk import AT_MOST
 from pets.models import Pet, PetStatus
 from pets.sql import execute, read
 from rest.lists import INT64_MAX

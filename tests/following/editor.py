@@ -26,7 +26,7 @@ from categories.models import Category
 from changes.acting import identify
 from changes.models import Change
 from changes.undoing import NotUndoneError
-from pets import blocks, merging, undoing
+from pets import bulk, merging, undoing
 from pets.bulk import Target
 from pets.models import Pet, PetStatus
 
@@ -94,12 +94,12 @@ class Editor:
         first = self.pet().pk
         animals = Pet.objects.filter(pk__gte=first, pk__lt=first + 40)
         status = self.random.choice(PetStatus.values)
-        bulk = blocks.begin(blocks.select(animals, user=self.user), Target("status", status, status))
-        while undoing.advance(bulk.pk):
+        change = bulk.begin(bulk.select(animals, user=self.user), Target("status", status, status))
+        while undoing.advance(change.pk):
             pass
         if self.random.random() < 0.5:
-            bulk.refresh_from_db()
-            undo = undoing.begin(bulk, user=self.user)
+            change.refresh_from_db()
+            undo = undoing.begin(change, user=self.user)
             while undoing.advance(undo.pk):
                 pass
 
@@ -132,7 +132,7 @@ class Editor:
 
 def main() -> None:
     """Work as often as the input says."""
-    blocks.BLOCK = merging.BLOCK = 10  # type: ignore[attr-defined]  # pets.plan has it
+    bulk.BLOCK = merging.BLOCK = 10  # type: ignore[attr-defined]  # pets.plan has it
     editor = Editor(int(sys.argv[1]))
     for line in sys.stdin:
         sys.stdout.write(f"{json.dumps(editor.work(float(line)))}\n")

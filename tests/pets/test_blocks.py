@@ -16,8 +16,8 @@ from django.utils import timezone
 from categories.models import Category
 from changes.acting import end_request, identify
 from changes.models import Change
-from pets import blocks, preview, undoing
-from pets.bulk import Target
+from pets import preview, undoing
+from pets.bulk import Target, begin
 from pets.models import Pet, Sale, SelectedBlock, Selection, StockMovement
 from pets.sql import execute
 from petstore_site import work
@@ -32,11 +32,11 @@ SALE = date(2026, 1, 5)
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of two animals, selected three at a time."""
-    monkeypatch.setattr(blocks, "BLOCK", 2)
+    monkeypatch.setattr("pets.bulk.BLOCK", 2)
     monkeypatch.setattr("pets.undoing.BLOCK", 2)
     monkeypatch.setattr("pets.plan.BLOCK", 2)
     monkeypatch.setattr(preview, "BLOCK", 2)
-    monkeypatch.setattr(blocks, "READ", 3)
+    monkeypatch.setattr("pets.bulk.READ", 3)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def begun(client: Client, *pets: Pet) -> Change:
     """Confirm a change of all animals in a process that is killed before the first block."""
     selection = Selection.objects.get(pk=ask(client, "become_sold", *pets, across=True).context["selection"].pk)
     identify("staff keeper")
-    bulk = blocks.begin(selection, Target("status", "sold", "sold"))
+    bulk = begin(selection, Target("status", "sold", "sold"))
     end_request()
     return bulk
 
@@ -134,7 +134,7 @@ def test_each_animal_gets_the_day_of_its_sale_back(staff: Client, five: list[Pet
 def test_the_first_that_were_left_are_listed_and_all_are_counted(
     staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pets.blocks.LEFT_LISTED", 1)
+    monkeypatch.setattr("pets.bulk.LEFT_LISTED", 1)
     asked = ask(staff, "become_sold", five[0], across=True)
     for pet in five[:3]:
         pet.name = f"{pet.name} II"
@@ -220,15 +220,15 @@ def test_one_that_runs_for_more_than_a_day_is_kept_when_others_select(staff: Cli
 def test_a_selection_that_is_confirmed_twice_at_once_is_one_bulk_change(staff: Client, five: list[Pet]) -> None:
     asked = ask(staff, "become_sold", *five).context["selection"].pk
     first, second = Selection.objects.get(pk=asked), Selection.objects.get(pk=asked)
-    made = blocks.begin(first, Target("status", "sold", "sold"))
-    assert blocks.begin(second, Target("status", "pending", "pending")) == made
+    made = begin(first, Target("status", "sold", "sold"))
+    assert begin(second, Target("status", "pending", "pending")) == made
     assert [bulk.what for bulk in Change.objects.all()] == ["Status becomes sold"]
 
 
 def test_it_stops_when_its_category_is_deleted(staff: Client, five: list[Pet]) -> None:
     cats = CategoryFactory(name="Cats")
     selection = ask(staff, "become_category", five[0], across=True).context["selection"]
-    bulk = blocks.begin(selection, Target("category_id", cats.pk, "Cats"))
+    bulk = begin(selection, Target("category_id", cats.pk, "Cats"))
     cats.delete()
     interrupt(bulk)
     work_off()

@@ -10,8 +10,8 @@ from categories.models import Category
 from changes.acting import identify
 from changes.models import Change, Kind, State
 from changes.undoing import NotUndoneError
-from pets import activity, blocks, undoing
-from pets.bulk import Target, delete
+from pets import activity, undoing
+from pets.bulk import Target, begin, delete, select
 from pets.models import Pet, Sale
 from pets.preview import plan
 from tests.factories import PetFactory
@@ -144,7 +144,7 @@ def test_a_large_one_is_undone_in_blocks_goes_on_after_a_kill_and_can_be_stopped
     pets = PetFactory.create_batch(5, category=category)
     monkeypatch.setattr("pets.plan.BLOCK", 2)
     monkeypatch.setattr("pets.undoing.BLOCK", 2)
-    bulk = blocks.begin(blocks.select(Pet.objects.all(), user=anna), Target("status", "sold", "sold"))
+    bulk = begin(select(Pet.objects.all(), user=anna), Target("status", "sold", "sold"))
     while undoing.advance(bulk.pk):
         pass
     bulk.refresh_from_db()

@@ -145,7 +145,7 @@ SILENT = re.compile(
 """What writes animals, or anything, without asking django-simple-history."""
 
 KNOWN = {
-    "pets/blocks.py": 1,  # what is selected
+    "pets/bulk.py": 1,  # what is selected
     "petstore_site/work.py": 2,  # how often a process was killed
     "files/lock.py": 1,  # the record of an import
     "files/run.py": 1,  # the record of an import

@@ -13,8 +13,7 @@ from categories.models import Category
 from changes.acting import identify
 from changes.models import Change
 from changes.progress import LATE
-from pets.blocks import begin, select
-from pets.bulk import Target
+from pets.bulk import Target, begin, select
 from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory

@@ -21,8 +21,7 @@ from changes.models import Change
 from changes.progress import LATE
 from files import queue
 from files.uploads import keep
-from pets.blocks import begin, select
-from pets.bulk import Target
+from pets.bulk import Target, begin, select
 from pets.models import ColumnProfile, ImportRun, ImportUpload, Pet, SavedView, Selection
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.request_desk.models import RequestRecord
