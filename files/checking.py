@@ -1,9 +1,8 @@
 """Checks rows by the rules of the API, and says what is wrong with them, also beside other rows and the catalogue."""
 
-import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from django.core.exceptions import ValidationError
 
@@ -13,6 +12,7 @@ from categories.similar import Similar
 from files.errors import FileError, RowError, error_in, quoted
 from files.near import differences
 from files.options import Options
+from files.readers.header import NUMBERS, number
 from files.readers.rows import BLANK, Block, Cells, Damaged
 from files.staging import Found, Kind
 from pets import rules
@@ -22,8 +22,6 @@ NO_SUCH_NAME = "does not exist."
 DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'
 TOO_SIMILAR = 'is too similar to "{similar}" to be created.'
 MOST_NEW_CATEGORIES = 2_000  # of one file. They are held in memory, and so many are a mistake
-IN_BLOCKS = {ID, *(column.header for column in COLUMNS)}  # the columns of a file whose rows can be checked in blocks
-PLAIN_ID = re.compile("(?:[1-9][0-9]{0,17})?")  # a blank cell, or a number that is sure to fit into 64 bits
 BOTH = "and category say the same: give one of them."
 
 
@@ -67,12 +65,6 @@ class Categories:
     @cached_property
     def _similar(self) -> Similar:
         return Similar(self.ids)
-
-    def numbers(self, names: Sequence[str]) -> list[int] | None:
-        """Return the id of each, or the number of one to be added; None if there is a name that was not met before."""
-        known = {name: self.ids.get(name) or self.added.get(name) for name in set(names)}
-        numbers = [known[name] for name in names]
-        return None if None in known.values() else cast("list[int]", numbers)
 
     def name(self, number: int) -> str:
         """Return the name of a category by its id, or by the number of one to be added."""
@@ -123,7 +115,7 @@ class Check:
                 except ValidationError as error:
                     errors.append(error_in(line, header, " ".join(error.messages), cell))
                     error.__traceback__ = None  # Django's error refers to itself, so it would keep the row for long
-        if not (values.get(ID) or REFERENCE.name in values):
+        if values.get(ID) is None and REFERENCE.name not in values:
             errors += self.missing(line, cells)
             values = self._defaults | values
         elif not self._keep_blanks:
@@ -137,32 +129,25 @@ class Check:
         return Checked(line, **values)
 
     def block(self, block: Block) -> CheckedColumns | None:
-        """Return rows that have the usual cells and no error, in a fifth of the time; None if one is different."""
-        cells = dict(zip(block.columns, zip(*block.cells, strict=True), strict=True))
-        if not cells.keys() <= IN_BLOCKS:
-            return None
+        """Return rows without an error, in a fifth of the time; None if one needs a look at each of its cells."""
         count = len(block.cells)
-        ids = [""] * count if self._ignore_ids else cells.get(ID, [""] * count)
-        values: dict[str, Sequence[Any] | None] = {
-            "line": range(block.first, block.first + count),
-            "rejected": [False] * count,
-            ID: [int(cell) if cell else None for cell in ids] if all(map(PLAIN_ID.fullmatch, ids)) else None,
-        }
-        for column in COLUMNS:
-            given = cells.get(column.header)
-            values[column.name] = [None] * count if given is None else self._column(column, given)
-        return None if None in values.values() else [values[field] or () for field in Checked._fields]
-
-    def _column(self, column: Column, cells: Sequence[str]) -> Sequence[Any] | None:
-        """Return what is stored for the cells of a column; None if that needs a look at each of them."""
-        if column.rule is None:
-            return self.categories.numbers(cells)
-        blank = {""} if column is REFERENCE else set()
-        try:
-            stored = {cell: column.rule(cell) for cell in {*cells} - blank}
-        except ValidationError:
-            return None
-        return None if BLANK in stored else [stored.get(cell) for cell in cells]
+        values: dict[str, Sequence[Any]] = dict.fromkeys(Checked._fields, [None] * count)
+        values |= {"line": range(block.first, block.first + count), "rejected": [False] * count}
+        for header, cells in zip(block.columns, zip(*block.cells, strict=True), strict=True):
+            if column := self._columns.get(header):
+                name, rule = column
+                texts = dict.fromkeys(cells)  # in their order, in which categories are added
+                if BLANK in texts or ("" in texts and header not in {ID, REFERENCE.header}):
+                    return None
+                read = number if header in NUMBERS else str
+                try:
+                    stored = {text: rule(read(text)) for text in texts if text}
+                except (ValidationError, FileError):
+                    return None
+                if header == STATUS.header and stored.keys() != {*stored.values()}:
+                    return None  # of `Sold`, rejects keep the case
+                values[name] = [stored.get(cell) for cell in cells]
+        return [values[field] for field in Checked._fields]
 
     def missing(self, line: int, there: Container[str], needed: Iterable[Column] = COLUMNS) -> list[RowError]:
         """Return an error for each needed column that has no default and whose header is not in `there`."""

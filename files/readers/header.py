@@ -89,7 +89,9 @@ def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) 
     cells.pop("", None)  # columns to ignore
     if "" in row or BLANK in row:
         cells = {column: cell for column, cell in cells.items() if cell and (cell != BLANK or column == NAME.header)}
-    for column in NUMBERS:
-        if DIGITS.fullmatch(cells.get(column, "")):
-            cells[column] = int(cells[column])
-    return cells
+    return cells | {column: number(cells[column]) for column in NUMBERS if column in cells}
+
+
+def number(cell: str) -> int | str:
+    """Return the number that is written in a cell, or its text."""
+    return int(cell) if DIGITS.fullmatch(cell) else cell

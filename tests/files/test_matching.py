@@ -64,6 +64,7 @@ def test_blank_cells_keep_what_the_animal_of_an_id_has(run_import: Import, tom: 
     [
         ("999,,X,Dogs,\n", ["line 2: id 999 is not the ID of an animal. Leave it blank to add one."]),
         ("0,,X,Dogs,\n", ["line 2: id 0 is not the ID of an animal. Leave it blank to add one."]),
+        ("0,,X,,sold\n", ["line 2: id 0 is not the ID of an animal. Leave it blank to add one."]),
         ("x1,,X,Dogs,\n", ['line 2: id "x1" must be digits only.']),
         ("2.000,,X,Dogs,\n", ['line 2: id "2.000" must be digits only.']),
         ('"2,000",,X,Dogs,\n', ['line 2: id "2,000" must be digits only.']),
