@@ -23,15 +23,25 @@ from tests.staff.walk import address, form, pages, rows
 PAGES = Path(__file__).with_name("pages.md")
 TASKS_OF_ROLES = Path(__file__).parents[2] / "docs" / "roles.md"
 INLINE = r"<script(?![^>]*(\bsrc=|\btype=.application/json))[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:"
-NOBODY = "Not signed in"
+NOBODY = "not signed in"
 WHO = [NOBODY, *ROLES]
+NOT_ALLOWED = "Not allowed"
 
 
 def table() -> dict[str, dict[str, str]]:
-    """Return page → who → cell, as the document has it."""
-    head, _, *rest = cells(PAGES)
-    assert head == ["Page", "What it is", *WHO]
-    return {row[0].strip("`"): dict(zip(WHO, row[2:], strict=True)) for row in rest}
+    """Return page → who → what they can do, as the headings of the document say."""
+    found: dict[str, dict[str, str]] = {}
+    for heading, pages_under_it in re.findall(
+        r"^## (.+)\n\n((?:- .+\n)+)", PAGES.read_text(encoding="utf-8"), re.MULTILINE
+    ):
+        can = {NOBODY: "sign in"} | dict.fromkeys(ROLES, NOT_ALLOWED)
+        for part in heading.replace("all roles", ", ".join(ROLES)).split("; "):
+            what, who = part.split(": ")
+            can |= dict.fromkeys(who.split(", "), what)
+        for name in re.findall(r"^- `(\w+)`: ", pages_under_it, re.MULTILINE):
+            assert name not in found
+            found[name] = can
+    return found
 
 
 def cells(document: Path) -> list[list[str]]:
@@ -72,7 +82,7 @@ def browser_of(who: str, name: str) -> tuple[Client, User | None]:
 
 
 def observed(who: str, name: str) -> str:
-    """Return the cell that the service itself would write."""
+    """Return what the service lets them do."""
     with undone(name):
         client, user = browser_of(who, name)
         seen = client.get(address(name, user))
@@ -85,10 +95,10 @@ def observed(who: str, name: str) -> str:
         changed = rows() != before
     assert max(seen.status_code, answer.status_code) < 500
     if changed:
-        return "do"
+        return "Do"
     if seen.status_code == 302 and seen["Location"].startswith((SIGN_IN, "/admin/login/")):
         return "sign in"
-    return "\N{EN DASH}" if seen.status_code in {403, 404, 405} else "see"
+    return NOT_ALLOWED if seen.status_code in {403, 404, 405} else "See"
 
 
 def forge(client: Client, path: str, sent: dict[str, Any]) -> Any:
