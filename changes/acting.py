@@ -1,14 +1,16 @@
-"""Who acts now, and in which request: one context variable, read by histories, the log and the error pages.
+"""Who acts now, in which request and as a part of which change: read by histories, the log and the error pages.
 
 A request gets its ID from the outermost middleware, and its actor from what identifies the caller: the API key's check,
 or the sign-in of the staff. A process that runs a command acts for the account that started it.
 """
 
+import getpass
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from changes.accounts import account
 
 ENTRANCES = {"manage.py", "django-admin"}
 
@@ -23,6 +25,7 @@ class Acting(NamedTuple):
 NOBODY = Acting()
 
 _acting: ContextVar[Acting] = ContextVar("acting", default=NOBODY)
+_change: ContextVar[int | None] = ContextVar("change", default=None)
 
 
 def acting() -> Acting:
@@ -45,13 +48,33 @@ def end_request(**_signal: Any) -> None:
     _acting.set(NOBODY)
 
 
+def account() -> str:
+    """Return the account of the operating system, 150 characters at most, or "uid 1000" if it has no name."""
+    try:
+        return getpass.getuser()[:150]
+    except (KeyError, OSError):  # a container may run as a number
+        return f"uid {os.getuid()}"
+
+
 def begin_command(arguments: list[str]) -> None:
     """Name the command and the account, if these are the arguments of a process that runs a command."""
     if len(arguments) > 1 and Path(arguments[0]).name in ENTRANCES:
         identify(f"command {arguments[1]} by {account()}"[:200])
 
 
+@contextmanager
+def recording(change: int) -> Iterator[None]:
+    """Let every row of history that is saved in this block refer to the change, if its table has a column for that."""
+    token = _change.set(change)
+    try:
+        yield
+    finally:
+        _change.reset(token)
+
+
 def sign(*, history_instance: Any, **_signal: Any) -> None:
-    """Receive `pre_create_historical_record`: write who acts into the row of history."""
+    """Receive `pre_create_historical_record`: write into the row of history who acts, and for which change."""
     history_instance.actor = history_instance.actor or acting().actor
     history_instance.request_id = acting().request_id
+    if (change := _change.get()) is not None and hasattr(history_instance, "change_id"):
+        history_instance.change_id = change

@@ -9,8 +9,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from categories.models import Category
-from changes.accounts import account
-from changes.acting import acting
+from changes.acting import account, acting
 from changes.models import Change, Kind, State
 from changes.naming import who
 from files import staging

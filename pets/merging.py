@@ -7,9 +7,9 @@ from django.utils import timezone
 from django.utils.text import Truncator
 
 from categories.models import Category
+from changes.acting import recording
 from changes.models import Change, Kind, State
 from changes.naming import who
-from changes.recording import recording
 from pets.columns import CATEGORY, NAMES
 from pets.models import Pet
 from pets.plan import BLOCK
@@ -81,6 +81,6 @@ def _delete(merge: Change) -> bool:
     if category is None or category.pets.exists():
         return category is None
     if merge.changed:  # else there was nothing to merge
-        with recording(merge):
+        with recording(merge.pk):
             category.delete()
     return True

@@ -14,13 +14,11 @@ from django.db.models import OuterRef, Subquery, Sum
 from django.utils import timezone
 
 from categories.models import Category
-from changes.accounts import account
-from changes.acting import acting
+from changes.acting import account, acting, recording
 from changes.conflicts import MEANWHILE
 from changes.models import Change, Kind, State
 from changes.naming import who
 from changes.progress import WorkProgress, left, waiting
-from changes.recording import recording
 from changes.undoing import NotUndoneError
 from pets import bulk, merging, stock
 from pets.columns import CATEGORY
@@ -313,7 +311,7 @@ def _restore_categories(plan: Sequence[Planned], change: Change, undo: Change) -
     wanted = {each.values.get(CATEGORY.name) for each in plan}
     for category in deleted_categories(change):
         if category.pk in wanted:
-            with recording(undo):
+            with recording(undo.pk):
                 category.save(force_insert=True)
             first = Category.history.filter(id=category.pk).earliest("history_id")
             Category.objects.filter(pk=category.pk).update(created_at=first.history_date)
@@ -326,7 +324,7 @@ def _delete_categories(change: Change, undo: Change) -> None:
     added = Category.history.filter(change=change.pk, history_type="+").values_list("id", flat=True)
     newest = Category.history.filter(id=OuterRef("pk")).order_by("-history_id").values("history_type")[:1]
     empty = Category.objects.filter(pk__in=[*added, *(change.run.new_categories if change.run else [])], pets=None)
-    with recording(undo):
+    with recording(undo.pk):
         empty.alias(newest=Subquery(newest)).filter(newest="+").delete()
 
 

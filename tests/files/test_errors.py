@@ -14,7 +14,7 @@ import openpyxl
 import pytest
 
 from categories.models import Category
-from changes.accounts import account
+from changes.acting import account
 from files import staging
 from files.options import Options
 from pets.models import ImportRun

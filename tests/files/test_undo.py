@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from categories.models import Category
-from changes.accounts import account
+from changes.acting import account
 from changes.models import Change
 from pets import stock, undoing
 from pets.models import ImportRun, Pet, Sale, StockMovement

@@ -10,8 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from categories.models import Category
-from changes.accounts import account
-from changes.acting import acting, begin_command
+from changes.acting import account, acting, begin_command
 from changes.models import Change
 from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
