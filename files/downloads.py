@@ -12,9 +12,8 @@ from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 
-from files.exporting import FileFormat, Form, write_pets
-from files.exporting.rows import csv_lines
-from files.spreadsheets import guarded
+from files.export import FileFormat, Form, write_pets
+from files.spreadsheets import csv_lines, guarded
 from pets.models import Pet
 
 MOST_ANIMALS = {FileFormat.CSV: 100_000, FileFormat.XLSX: 20_000}

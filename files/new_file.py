@@ -1,8 +1,11 @@
-"""The files that an import writes beside the catalogue."""
+"""Files that are there whole or not at all: exports, and what an import writes beside the catalogue."""
 
+import os
+import secrets
+import stat
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -11,11 +14,93 @@ import orjson
 
 from files.changes import Change
 from files.errors import ImportRejectedError, printable
-from files.exporting.rows import csv_lines
 from files.source import Source
-from files.spreadsheets import guarded
-from files.whole import FileInTheWayError, WholeFile
+from files.spreadsheets import csv_lines, guarded
 from pets.sql import BATCH
+
+BLOCK = 2**20
+
+
+class FileInTheWayError(Exception):
+    """The file is there already, or is nothing that can be replaced."""
+
+
+@contextmanager
+def whole_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
+    """Give a file to write that is called `path` once the block has ended well; else nothing of it is left.
+
+    A file that is replaced passes on its permissions; a symbolic link stays and what it points at is replaced. Raises
+    `FileInTheWayError` before the block, and after it if another program was faster; `OSError` as the operating system
+    does.
+    """
+    whole = WholeFile(path, replace=replace)
+    try:
+        yield whole.file
+        whole.publish()
+    finally:
+        whole.close()
+
+
+class WholeFile:
+    """A file beside its place until `publish` gives it its name. A process that is killed leaves a `.part`."""
+
+    def __init__(self, path: Path, *, replace: bool) -> None:
+        """Open `file` in the folder of `path`; raises `FileInTheWayError` and `OSError`."""
+        self._path = Path(os.path.realpath(path))
+        self._replace = replace
+        self.published = False
+        _reject_what_is_in_the_way(self._path, replace=replace)
+        # `tempfile` would hide it from those whom the umask lets read it.
+        self._part = self._path.with_name(f".petstore-{secrets.token_hex(8)}.part")
+        descriptor = os.open(self._part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        self.file: BinaryIO = os.fdopen(descriptor, "wb", buffering=BLOCK)
+
+    def publish(self) -> None:
+        """Give the file its name, both on the disk when this returns; raises `FileInTheWayError` and `OSError`."""
+        if self.published:
+            return
+        self.file.flush()
+        mode = _reject_what_is_in_the_way(self._path, replace=self._replace)
+        if mode is not None:
+            os.fchmod(self.file.fileno(), stat.S_IMODE(mode))
+        os.fsync(self.file.fileno())  # or a power cut could leave the name and no content
+        self._part.replace(self._path)
+        self.published = True
+        folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def withdraw(self) -> None:
+        """Remove the published file."""
+        if self.published:
+            self.published = False
+            with suppress(OSError):
+                self._path.unlink()
+
+    def close(self) -> None:
+        """Close it; nothing is left of a file that was not published."""
+        with suppress(OSError):  # of a full disk, for what is thrown away
+            self.file.close()
+        with suppress(OSError):
+            self._part.unlink(missing_ok=True)
+
+
+def _reject_what_is_in_the_way(path: Path, *, replace: bool) -> int | None:
+    """Return the mode of the file that is replaced, or None if there is none."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(mode):
+        message = "is not a file that can be replaced."
+        raise FileInTheWayError(message)
+    if not replace:
+        message = "exists already. Nothing was written. To replace it: --force"
+        raise FileInTheWayError(message)
+    return mode
+
 
 IN_THE_WAY = "{path} exists already. Choose another name."
 NO_FOLDER = "The working folder no longer exists. Change to another folder."

@@ -1,6 +1,10 @@
-"""How text survives a spreadsheet: the escapes of XLSX, and what a program may take for a formula."""
+"""How text survives a file: lines of CSV, the escapes of XLSX, and what a program may take for a formula."""
 
+import csv
 import re
+from collections.abc import Sequence
+from io import StringIO
+from typing import Any
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 """A cell that begins with one of these is given a `'` before it by `--formula-safe`, and loses that on the way back.
@@ -39,3 +43,10 @@ def escape(text: str) -> str:
 def unescape(text: str) -> str:
     """Return the text that an ST_Xstring encodes."""
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def csv_lines(batch: Sequence[Sequence[Any]]) -> bytes:
+    """Return lines that are, byte for byte, what PostgreSQL's COPY would write."""
+    text = StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(batch)
+    return text.getvalue().encode()

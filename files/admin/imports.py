@@ -23,7 +23,7 @@ from files.admin.columns import ColumnsForm, ReadingForm
 from files.admin.upload_form import UploadForm
 from files.downloads import CONTENT_TYPES, headers, template
 from files.errors import ImportRejectedError
-from files.exporting import FileFormat
+from files.export import FileFormat
 from files.options import Sender
 from files.uploads import choose, keep, match_of, understand
 from pets.admin.import_facts import BADGES, list_of_added, page_of

@@ -18,9 +18,8 @@ from files.errors import FileError, printable, quoted
 from files.no_table import reject_other_archive
 from files.readers.header import cells_of, columns_of, named
 from files.readers.number_formats import UnknownTextError
-from files.readers.package import TOO_LARGE, Element, Package, is_true, numeral, whole
+from files.readers.package import TOO_LARGE, Book, Element, Package, Strings, Styles, is_true, numeral, whole
 from files.readers.rows import AHEAD, Damaged, FirstRows, Hidden, Reading, Row, Table
-from files.readers.workbook_parts import Book, Strings, Styles
 from files.source import Source
 from files.spreadsheets import unescape
 from pets.columns import HEADERS

@@ -25,7 +25,7 @@ from changes.pages import ChangesAdmin
 from changes.paging import HistoryPage
 from changes.times import NOTHING
 from files.downloads import TooManyError, download
-from files.exporting import FileFormat
+from files.export import FileFormat
 from pets.admin import activity, bulk, filters, history, listing, status, views, words
 from pets.admin.beside import Beside, neighbours
 from pets.columns import CATEGORY, ON_PAGES

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from categories.models import Category
 from files import downloads
-from files.exporting import FileFormat
+from files.export import FileFormat
 from pets.models import Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.files.test_admin_imports import messages, send

@@ -27,10 +27,10 @@ from django.db.models import F, Value
 
 from categories.models import Category
 from commands.exits import Exit, ExitError
-from files.exporting import FileFormat, Form, sheet, write_pets
-from files.exporting.rows import BATCH
+from files import export as exporting
+from files.export import BATCH, FileFormat, Form, write_pets
+from files.new_file import BLOCK, FileInTheWayError, whole_file
 from files.spreadsheets import unescape
-from files.whole import BLOCK, FileInTheWayError, whole_file
 from pets.models import Pet
 from tests.factories import CategoryFactory, PetFactory, add_many
 from tests.test_manage import manage
@@ -443,7 +443,7 @@ class TestRejections:
         assert list(tmp_path.iterdir()) == []
 
     def test_too_many_for_a_sheet(self, animals: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(sheet, "MOST_ANIMALS", len(animals))
+        monkeypatch.setattr(exporting, "MOST_ANIMALS", len(animals))
         assert len(read_sheet(export(tmp_path / "enough.xlsx"))) == len(animals)
         PetFactory()
         assert rejection(tmp_path / "pets.xlsx") == (
@@ -460,14 +460,14 @@ class TestRejections:
                 Category.objects.get(name="Dogs").pets.create(name="New")
             return counted
 
-        monkeypatch.setattr(sheet, "MOST_ANIMALS", len(animals))
+        monkeypatch.setattr(exporting, "MOST_ANIMALS", len(animals))
         with connection.execute_wrapper(add_one):
             assert "Use CSV." in rejection(tmp_path / "pets.xlsx")
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.usefixtures("animals")
     def test_too_much_text_for_a_sheet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(sheet, "MOST_BYTES", 1000)
+        monkeypatch.setattr(exporting, "MOST_BYTES", 1000)
         assert rejection(tmp_path / "pets.xlsx") == (
             "A spreadsheet holds 1,048,575 animals and 2 GiB of text at most, and these are more. Use CSV."
         )

@@ -18,11 +18,9 @@ from categories.similar import Similar
 from commands.arguments import moment
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
-from files.exporting import FileFormat, Form, form_named, write_pets
-from files.exporting.rows import headers
-from files.exporting.sheet import TooManyAnimalsError
+from files.export import FileFormat, Form, TooManyAnimalsError, form_named, headers, write_pets
+from files.new_file import BLOCK, FileInTheWayError, whole_file
 from files.progress import Progress
-from files.whole import BLOCK, FileInTheWayError, whole_file
 from pets.models import Pet, PetStatus
 
 STANDARD_OUTPUT = "-"

@@ -13,8 +13,7 @@ from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.encodings import known_encoding
 from files.errors import HeaderError, ImportRejectedError
-from files.management.arguments import new_file
-from files.management.ending import ending
+from files.management.base import ending, new_file
 from files.options import Options, Outcome
 from files.progress import Progress
 from files.readers.rows import Reading

@@ -11,7 +11,7 @@ from commands.exits import ExitError
 from files.changes import Changes, done_by, recorded_changes
 from files.errors import ImportRejectedError
 from files.lock import is_free
-from files.management.arguments import import_number, new_file
+from files.management.base import import_number, new_file
 from files.new_file import ChangesFile
 from files.report import animals, changes_as_json, counts, run_as_json, state, summary, switches
 from files.undo import Undone, undoable

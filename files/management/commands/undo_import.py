@@ -14,8 +14,7 @@ from commands.arguments import add_safety_options
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from commands.output import to_json
-from files.management.arguments import import_number
-from files.management.ending import ending
+from files.management.base import ending, import_number
 from files.progress import Progress
 from files.undo import SeeLeft, Undone, undo_import, undoable
 from pets.plan import Planned

@@ -1,11 +1,30 @@
-"""How an import or an undo ends its command, whatever ended it."""
+"""What commands about files share: arguments, and how an import or an undo ends its command."""
 
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from commands.exits import Exit, ExitError
 from files.errors import BusyError, ImportRejectedError, OutcomeUnknownError
 from files.stopping import stoppable, too_late
+
+
+def new_file(text: str) -> Path:
+    """Return the path of a file to write; raises `ArgumentTypeError` for an empty one."""
+    if not text:
+        message = "must be the name of a new file."
+        raise ArgumentTypeError(message)
+    return Path(text)
+
+
+def import_number(text: str) -> int:
+    """Return the number of an import; raises `ArgumentTypeError`."""
+    if not text.isdecimal():
+        message = "must be the number of an import, as list_imports shows it."
+        raise ArgumentTypeError(message)
+    return int(text)
+
 
 STOPPED = "Stopped. Nothing changed."
 

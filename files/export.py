@@ -1,0 +1,333 @@
+"""The catalogue as a file that `import_pets` reads back.
+
+Animals are rows of text, read by one statement, so of one moment, and never all held at once. In a workbook every cell
+is text, as is what someone types into it. openpyxl makes the workbook, and this module its rows: openpyxl would take a
+minute for a million of them, keep them in a second temporary file, and call "=1+1" a formula.
+"""
+
+import zlib
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from io import BytesIO
+from pathlib import PurePath
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
+from xml.sax import saxutils
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import orjson
+from django.db import connections, transaction
+from django.db.models import Case, CharField, F, QuerySet, Value, When
+from django.db.models.functions import Concat, Left
+from django.db.models.lookups import In
+
+from files.new_file import BLOCK
+from files.spreadsheets import FORMULA_STARTS, csv_lines, escape
+from pets.columns import COLUMNS, ID
+from pets.models import Pet
+
+if TYPE_CHECKING:
+    from psycopg import Copy  # a shop with SQLite never loads psycopg
+    from psycopg.abc import Buffer
+
+
+BATCH = 5000
+
+
+def headers(*, ids: bool) -> list[str]:
+    """Return the names of the columns of a file."""
+    return [*([ID] if ids else []), *(column.header for column in COLUMNS)]
+
+
+class Output(Protocol):
+    """What bytes are written to."""
+
+    def write(self, data: "Buffer", /) -> object:
+        """Take all of them."""
+
+
+Row: TypeAlias = tuple[Any, ...]
+"""The id, if it is exported, and a text or None for each of `COLUMNS`."""
+Rows: TypeAlias = QuerySet[Pet, Any]
+Counter: TypeAlias = Callable[[int], object]
+"""Gets how many more animals are written, every now and then."""
+
+
+def _guarded(field: str) -> Case:
+    formula = When(In(Left(field, 1), FORMULA_STARTS), then=Concat(Value("'"), field, output_field=CharField()))
+    return Case(formula, default=F(field), output_field=CharField())
+
+
+def _write_csv(rows: Rows, names: Sequence[str], out: Output, progress: Counter) -> int:
+    """Write a header and the rows (RFC 4180 but for its line ends, which are line feeds); return how many rows."""
+    header = csv_lines([names])
+    if connections[rows.db].vendor == "postgresql":
+        return _copy_csv(rows, out, progress, header=header)
+    return _write_batches(rows, out, csv_lines, progress, before=header)
+
+
+def _write_batches(
+    rows: Rows, out: Output, encode: Callable[[list[Row]], bytes], progress: Counter, *, before: bytes = b""
+) -> int:
+    """Write `before`, if the database responds, and what `encode` makes of some rows at a time; return how many."""
+    written = 0
+    with _batches(rows) as batches:
+        out.write(before)
+        for batch in batches:
+            out.write(encode(batch))
+            written += len(batch)
+            progress(len(batch))
+    return written
+
+
+@contextmanager
+def _batches(rows: Rows) -> Iterator[Iterator[list[Row]]]:
+    # PostgreSQL: a cursor of the server's, which lives in a transaction; behind PgBouncer `iterator()` would do without
+    # one and hold every row here. SQLite: a transaction of ours would keep every writer out, a statement does not.
+    connection = connections[rows.db]
+    steady = transaction.atomic(rows.db) if connection.vendor == "postgresql" else nullcontext()
+    with steady, connection.chunked_cursor() as cursor:
+        cursor.execute(*rows.query.sql_with_params())
+        yield iter(partial(cursor.fetchmany, BATCH), [])
+
+
+def _copy_csv(rows: Rows, out: Output, progress: Counter, *, header: bytes) -> int:
+    sql, parameters = rows.query.sql_with_params()
+    connection, written = connections[rows.db], 0
+    with connection.wrap_database_errors, connection.cursor() as cursor:
+        statement = cursor.mogrify(f"COPY ({sql}) TO STDOUT (FORMAT csv)", parameters)
+        with cursor.copy(statement) as copy:
+            out.write(header)
+            for written, line in enumerate(_lines(copy), 1):
+                out.write(line)
+                if written % BATCH == 0:
+                    progress(BATCH)
+    progress(written % BATCH)
+    return written
+
+
+def _lines(copy: "Copy") -> "Iterator[Buffer]":
+    """Yield what `copy` yields, in half the time: only where libpq has no line ready is psycopg asked, and waits."""
+    from psycopg.errors import error_from_result  # noqa: PLC0415 - only here it is loaded for sure
+    from psycopg.pq import ExecStatus  # noqa: PLC0415
+
+    pgconn = copy.connection.pgconn
+    size, line = pgconn.get_copy_data(1)  # 1: do not wait
+    while size >= 0:
+        ready = line if size else copy.read()
+        if not ready:
+            return  # psycopg met the end, and has seen to it
+        yield ready
+        size, line = pgconn.get_copy_data(1)
+    for result in list(iter(pgconn.get_result, None)):
+        if result.status != ExecStatus.COMMAND_OK:
+            raise error_from_result(result)
+
+
+MOST_ANIMALS = 2**20 - 1
+"""Rows a sheet can have (Microsoft, "Excel specifications and limits"), less the header."""
+
+MOST_BYTES = 2**31 - 2**20
+"""What an archive can hold without its 64-bit extension, which Excel asks to repair, less what is around the rows."""
+
+SHEET = "xl/worksheets/sheet1.xml"
+END_OF_ROWS = b"</sheetData>"
+ID_WIDTH = 12
+LETTERS = ascii_uppercase[: len(COLUMNS) + 1]
+TEXT = 1
+"""The style of a cell with the format of text, the first that `_workbook_with_a_header` uses beside the default."""
+
+EPOCH = datetime(1980, 1, 1)  # noqa: DTZ001 - openpyxl takes it for UTC; no entry of an archive can be older
+
+
+class TooManyAnimalsError(Exception):
+    """They do not fit into a sheet."""
+
+    def __str__(self) -> str:
+        """Return the sentence that says what to do."""
+        return f"A spreadsheet holds {MOST_ANIMALS:,} animals and 2 GiB of text at most, and these are more. Use CSV."
+
+
+def _write_xlsx(rows: Rows, names: Sequence[str], out: BinaryIO, progress: Counter) -> int:
+    """Write a workbook with one sheet; return how many animals.
+
+    The same animals give the same bytes, since the workbook's own dates are fixed. Raises `TooManyAnimalsError`.
+    """
+    if rows.count() > MOST_ANIMALS:
+        raise TooManyAnimalsError
+    parts = _workbook_with_a_header(names)
+    before, _, after = parts.pop(SHEET).partition(END_OF_ROWS)
+    with ZipFile(out, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(_entry(name), content)
+        with archive.open(_entry(SHEET), "w") as sheet:
+            written = _write_batches(rows, sheet, _xml_lines(), progress, before=before)
+            sheet.write(END_OF_ROWS + after)
+    return written
+
+
+def _workbook_with_a_header(names: Sequence[str]) -> dict[str, bytes]:
+    """Return the parts of a workbook, by name."""
+    from openpyxl import Workbook  # noqa: PLC0415 - it takes longer to load than a small export
+    from openpyxl.styles import numbers  # noqa: PLC0415
+    from openpyxl.writer.excel import ExcelWriter  # noqa: PLC0415
+
+    workbook = Workbook(write_only=True)
+    workbook.properties.created = workbook.properties.modified = EPOCH
+    sheet: Any = workbook.create_sheet("Animals")  # the stubs know too little of it
+    sheet.freeze_panes = "A2"
+    widths = {column.header: column.width for column in COLUMNS}
+    for letter, name in zip(LETTERS, names, strict=False):
+        column = sheet.column_dimensions[letter]
+        column.width, column.number_format = widths.get(name, ID_WIDTH), numbers.FORMAT_TEXT
+    sheet.append(names)
+    with ZipFile(BytesIO(), "w") as archive:
+        ExcelWriter(workbook, archive).write_data()  # `Workbook.save` would write the time of day
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _entry(name: str) -> ZipInfo:
+    entry = ZipInfo(name)  # of 1980
+    entry.compress_type = ZIP_DEFLATED
+    return entry
+
+
+def _xml_lines() -> Callable[[list[Row]], bytes]:
+    number, size = 2, 0
+
+    def encode(batch: list[Row]) -> bytes:
+        nonlocal number, size
+        lines = "".join(_xml_line(at, row) for at, row in enumerate(batch, number)).encode()
+        number, size = number + len(batch), size + len(lines)
+        if number > MOST_ANIMALS + 2 or size > MOST_BYTES:  # animals can have come after they were counted
+            raise TooManyAnimalsError
+        return lines
+
+    return encode
+
+
+def _xml(text: str) -> str:
+    return saxutils.escape(escape(text))
+
+
+def _xml_line(number: int, row: Row) -> str:
+    cells = [
+        f'<c r="{letter}{number}" s="{TEXT}" t="inlineStr"><is><t xml:space="preserve">{_xml(str(text))}</t></is></c>'
+        for letter, text in zip(LETTERS, row, strict=False)
+        if text is not None
+    ]
+    return f'<row r="{number}">{"".join(cells)}</row>'
+
+
+class FileFormat(StrEnum):
+    """What a file is, and what its name ends in."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    XLSX = "xlsx"
+
+
+ENDINGS = {f".{file_format}": file_format for file_format in FileFormat} | {".ndjson": FileFormat.JSONL}
+"""What the name of a file may end in, `.gz` aside."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """How animals are written down."""
+
+    file_format: FileFormat
+    compressed: bool = False
+    """With gzip, CSV and JSON lines only: XLSX is compressed by itself."""
+    ids: bool = True
+    """With the id of each animal, by which an import finds it again."""
+    formula_safe: bool = False
+    """With a `'` before what a spreadsheet may take for a formula, CSV and XLSX only."""
+    marked: bool = False
+    """CSV begins with the byte order mark by which spreadsheet programs know UTF-8."""
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` with a sentence if the parts do not go together."""
+        if self.compressed and self.file_format is FileFormat.XLSX:
+            message = "XLSX is compressed by itself. Leave out gzip."
+            raise ValueError(message)
+        if self.formula_safe and self.file_format is FileFormat.JSONL:
+            message = "JSON lines are not for spreadsheet programs. Leave out --formula-safe and --for-spreadsheets."
+            raise ValueError(message)
+
+    def __str__(self) -> str:
+        """Return the usual ending of its files, without the first dot."""
+        return f"{self.file_format}.gz" if self.compressed else self.file_format.value
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether it is nothing for a terminal."""
+        return self.compressed or self.file_format is FileFormat.XLSX
+
+
+def form_named(name: str) -> tuple[FileFormat | None, bool]:
+    """Return what the name of a file says of its format, and whether it is compressed; letter case does not matter."""
+    path = PurePath(name.lower())
+    compressed = path.suffix == ".gz"
+    return ENDINGS.get(path.with_suffix("").suffix if compressed else path.suffix), compressed
+
+
+def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Counter = lambda _more: None) -> int:
+    """Write the animals, by id, as they are at one moment; return how many.
+
+    Nothing is written into the catalogue and no writer waits. Memory does not grow with the catalogue, and the same
+    animals give the same bytes, on either database. Raises `TooManyAnimalsError`, and `OSError` as `out` does.
+    """
+    columns = [_guarded(column.path) if form.formula_safe else column.path for column in COLUMNS]
+    rows = pets.order_by("pk").values_list(*(["pk"] if form.ids else []), *columns)
+    target = _Gzip(out) if form.compressed else out
+    if form.marked and form.file_format is FileFormat.CSV:
+        target.write(BOM_UTF8)
+    written = WRITERS[form.file_format](rows, headers(ids=form.ids), target, progress)
+    if isinstance(target, _Gzip):
+        target.finish()
+    return written
+
+
+class _Gzip:
+    """Compresses without a name or a time (RFC 1952).
+
+    `gzip.GzipFile` would finish the file also when an error ends it, and complain once more if `out` is why.
+    """
+
+    def __init__(self, out: Output) -> None:
+        self._out, self._waiting = out, bytearray()
+        self._compressor = zlib.compressobj(level=6, wbits=16 + zlib.MAX_WBITS)  # 16: with the header of gzip
+
+    def write(self, data: "Buffer") -> None:
+        self._waiting += data
+        if len(self._waiting) >= BLOCK:
+            self._out.write(self._compressor.compress(self._waiting))
+            self._waiting.clear()
+
+    def finish(self) -> None:
+        self._out.write(self._compressor.compress(self._waiting) + self._compressor.flush())
+
+
+def _write_jsonl(rows: Rows, names: Sequence[str], out: Output, progress: Counter) -> int:
+    def encode(batch: list[Row]) -> bytes:
+        # OPT_APPEND_NEWLINE would copy each line once more, which takes four times as long.
+        return b"".join([orjson.dumps(_fields(names, row)) + b"\n" for row in batch])
+
+    return _write_batches(rows, out, encode, progress)
+
+
+def _fields(names: Sequence[str], row: Row) -> dict[str, Any]:
+    fields = dict(zip(names, row, strict=True))
+    return {name: value for name, value in fields.items() if value is not None} if None in row else fields
+
+
+WRITERS: dict[FileFormat, Callable[[Rows, Sequence[str], Any, Counter], int]] = {
+    FileFormat.CSV: _write_csv,
+    FileFormat.JSONL: _write_jsonl,
+    FileFormat.XLSX: _write_xlsx,
+}
