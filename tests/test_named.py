@@ -25,7 +25,6 @@ NAME = re.compile(r"_?(?:[A-Z]\w+|[a-z]+_\w+)(?:\.\w+)*(?:\(\))?|[a-z]+(?:_\w+)*
 NOT_OURS = {
     "application/json",
     "Rats",
-    "NUM_PROXIES",
     "WatchedFileHandler",
     "pg_last_wal_receive_lsn",
     "pg_stat_wal_receiver",
