@@ -24,7 +24,7 @@ def add_examples(parser: CommandParser, examples: Iterable[str]) -> CommandParse
     """Return the parser with examples: what follows the name of the command."""
     lines = (f"  {parser.prog} {arguments}".rstrip() for arguments in examples)
     parser.epilog, parser.formatter_class = "\n".join(["examples:", *lines]), _Formatter
-    parser.description = fill(parser.description or "", width=get_terminal_size().columns - 2)
+    parser.description = fill(parser.description or "", width=max(get_terminal_size().columns - 2, 11))
     return parser
 
 

@@ -107,8 +107,7 @@ def _key_of(request: Request) -> str | None:
         message = "Idempotency-Key must be sent once and have 1 to 255 visible ASCII characters."
         raise APIError(ErrorCode.BAD_REQUEST, message)
     if has_secret(header):
-        message = "Idempotency-Key must not contain an API key."
-        raise APIError(ErrorCode.BAD_REQUEST, message)
+        raise APIError(ErrorCode.BAD_REQUEST, "Idempotency-Key must not contain an API key.")
     return match[1] or match[2]
 
 

@@ -52,12 +52,10 @@ def read_json(headers: Mapping[str, str], stream: IO[bytes] | None) -> dict[str,
     body = _read(stream, length) if length or "transfer-encoding" not in headers else _read_chunks(stream)
     content_type = headers.get("content-type") or ("" if body else MEDIA_TYPE)
     if not _is_json_in_utf_8(content_type):
-        message = f"Content-Type must be {MEDIA_TYPE}, in UTF-8."
-        raise UnsupportedMediaType(content_type, message)
+        raise UnsupportedMediaType(content_type, f"Content-Type must be {MEDIA_TYPE}, in UTF-8.")
     coding = headers.get("content-encoding", "")
     if coding.strip(" \t").lower() not in {"", ContentCodingError.accept_encoding}:
-        message = "Content-Encoding is not supported: the request body must not be compressed."
-        raise ContentCodingError(coding, message)
+        raise ContentCodingError(coding, "Content-Encoding is not supported: the request body must not be compressed.")
     if len(body) < length:
         raise ParseError("The request body ended early.", "bad_request")
     return _parse(body)

@@ -50,11 +50,7 @@ class Guard(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.write, self.is_closing = transport.write, transport.is_closing
-        self._limit_head()
-
-    def _limit_head(self) -> None:
-        self._unset_keepalive_if_required()
-        self.timeout_keep_alive_task = self.loop.call_later(HEAD_SECONDS, self.timeout_keep_alive_handler)
+        self._deadline = self.loop.call_later(HEAD_SECONDS, self.close)  # of the head
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's always closes
         """Keep the connection for the response if the client closes its side after a request, or during its body."""
@@ -90,7 +86,8 @@ class Guard(HttpToolsProtocol):
             self._waiting = self._waiting[1 - len(END) :]  # END may come in two parts
             self._at = len(self._waiting)
         if self._in_head and not self._size:  # the first part of it
-            self._limit_head()
+            self._deadline.cancel()
+            self._deadline = self.loop.call_later(HEAD_SECONDS, self.close)
 
     def _fail(self, error: BaseException) -> None:
         """Reject what is no request. A body that is malformed is an incomplete one for the application."""
@@ -137,7 +134,7 @@ class Guard(HttpToolsProtocol):
         super().on_headers_complete()
         self.cycle.__class__, self.cycle.transport = Cycle, self
         self.cycle.keep_alive &= not (self.is_leaving or self.parser.should_upgrade())
-        self._unset_keepalive_if_required()
+        self._deadline.cancel()
         self._in_head, self._is_active, self._length = False, True, int(fields.get(b"content-length", 0))
 
     def on_body(self, body: bytes) -> None:

@@ -37,7 +37,6 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
     def run(self) -> None:
         self.config.app = self.wsgi
         self._server = Server(self.config)
-        self._server.handle_exit = self.handle_exit  # type: ignore[assignment]  # on SIGINT and SIGTERM
         for stopping in STOPPING:
             signal.signal(stopping, self.handle_exit)
         if self.work is None:

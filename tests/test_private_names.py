@@ -17,15 +17,14 @@ from tests.server import ROOT
 
 SERVER = {
     "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol": {
-        "_unset_keepalive_if_required", "client", "cycle", "expect_100_continue", "flow", "headers", "loop",
-        "on_response_complete", "parser", "shutdown", "timeout_keep_alive_handler", "timeout_keep_alive_task",
-        "transport", "url",
+        "client", "cycle", "expect_100_continue", "flow", "headers", "loop", "on_response_complete", "parser",
+        "shutdown", "timeout_keep_alive_handler", "transport", "url",
     },
     "uvicorn.protocols.http.httptools_impl:RequestResponseCycle": {
         "body", "keep_alive", "message_event", "receive", "response_complete", "send_500_response", "transport",
     },
     "uvicorn.config:Config": {"app", "timeout_graceful_shutdown"},
-    "uvicorn:Server": {"handle_exit", "should_exit"},
+    "uvicorn:Server": {"should_exit"},
     "uvicorn_worker:UvicornWorker": {"_serve", "config", "sockets", "wsgi"},
     "gunicorn.workers.base:Worker": {"alive", "cfg", "handle_exit", "notify", "ppid", "run"},
     "gunicorn.arbiter:Arbiter": {"WORKERS"},

@@ -56,8 +56,7 @@ def readyz(_request: HttpRequest) -> HttpResponse:
     works = {name: _works(name, future, deadline) for name, future in running.items()}
     failed = [name for name in REQUIRED if not works[name]]
     if failed:
-        message = f"Not ready: {', '.join(failed)}."
-        return error_response(ErrorCode.UNAVAILABLE, message, retry_after=RETRY_AFTER)
+        return error_response(ErrorCode.UNAVAILABLE, f"Not ready: {', '.join(failed)}.", retry_after=RETRY_AFTER)
     words = {name: "ok" if works[name] else "degraded" for name in CHECKS}
     return JsonResponse({"status": "ready", "release": RELEASE, "checks": words})
 

@@ -32,11 +32,10 @@ class Command(StoreCommand):
 
     def handle(self, *, host: str, port: str, **_options: Any) -> None:
         if settings.HOSTED:
-            message = (
+            raise ExitError(
                 f"make run is for development, and PETSTORE_ENVIRONMENT is {settings.PETSTORE_ENVIRONMENT}. "
                 "docs/serving.md explains how to serve there."
             )
-            raise ExitError(message)
         call_command("migrate", verbosity=0)
         loaded = _load_catalogue()
         with self.printed_before_commit(VOID):
