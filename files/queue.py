@@ -90,13 +90,10 @@ def put(upload: ImportUpload, confirmed: dict[str, Any] | None = None) -> None:
 
     `confirmed` is what its sender has seen: the `digest` of a check, and as `options` which boxes were ticked.
     """
-    _let_go_on(upload.pk)
+    _ask(upload.pk, stop=False)
     upload.waits_since = timezone.now()
-    upload.work = (
-        {"who": acting().actor, "request_id": acting().request_id}
-        | {"state": "waiting", "checks": confirmed is None}
-        | (confirmed or {})
-    )
+    by = {"who": acting().actor, "request_id": acting().request_id}
+    upload.work = by | {"state": "waiting", "checks": confirmed is None} | (confirmed or {})
     upload.save(update_fields=["waits_since", "work"])
     if upload.size <= SMALL:
         do(upload.pk)
@@ -105,10 +102,7 @@ def put(upload: ImportUpload, confirmed: dict[str, Any] | None = None) -> None:
 
 def stop(upload: ImportUpload) -> None:
     """Stop it, whatever process is at work on it, or take it from the queue. What was saved by then stays saved."""
-    if connection.vendor == "sqlite":  # an import that writes keeps others from writing
-        _stop_file(upload.pk).touch()
-    else:
-        ImportUpload.objects.filter(pk=upload.pk).update(stop_asked=True)
+    _ask(upload.pk, stop=True)
     if is_free():
         do(upload.pk)
 
@@ -145,15 +139,17 @@ def _note(upload: ImportUpload, work: dict[str, Any]) -> None:
     upload.work = work
     if work["state"] not in {"waiting", "running"}:
         upload.waits_since = None
-        _let_go_on(upload.pk)
+        _ask(upload.pk, stop=False)
     upload.save(update_fields=["work", "waits_since"])
 
 
-def _let_go_on(number: int) -> None:
-    if connection.vendor == "sqlite":
-        _stop_file(number).unlink(missing_ok=True)
+def _ask(number: int, *, stop: bool) -> None:
+    if connection.vendor != "sqlite":
+        ImportUpload.objects.filter(pk=number).update(stop_asked=stop)
+    elif stop:  # by a file: an import that writes keeps others from writing
+        _stop_file(number).touch()
     else:
-        ImportUpload.objects.filter(pk=number).update(stop_asked=False)
+        _stop_file(number).unlink(missing_ok=True)
 
 
 def _stop_file(number: int) -> Path:

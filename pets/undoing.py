@@ -266,9 +266,10 @@ def _write(plan: Sequence[Planned], undo: Change) -> None:
         delete_animals([each.animal for each in deletes], now, undo)
     if back := [each.back_to for each in sets if each.back_to]:
         set_back(back, now, undo)
-    for some, write in (([] if back else sets, change_animals), (adds, add_again)):
-        for start in range(0, len(some), BLOCK):
-            write({each.animal: each.after for each in some[start : start + BLOCK]}, now, undo)
+    elif sets:
+        change_animals({each.animal: each.after for each in sets}, now, undo)
+    if adds:
+        add_again({each.animal: each.after for each in adds}, now, undo)
     if sold := {each.animal: each.row for each in plan if each.is_sold}:
         restore_sales(sold)
     undo.deleted += len(deletes)
@@ -338,12 +339,9 @@ def _settle_import(undo: Change) -> None:
         return
     run.state, run.undone_at, run.outcome = ImportState.DONE, None, ""
     if is_undone:
-        they = (
-            "1 animal was left as it is"
-            if undo.left_count == 1
-            else f"{undo.left_count:,} animals were left as they are"
-        )
-        run.state = ImportState.PARTLY_UNDONE if undo.left_count or undo.state != State.DONE else ImportState.UNDONE
+        count = undo.left_count
+        they = "animal was left as it is" if count == 1 else "animals were left as they are"
+        run.state = ImportState.PARTLY_UNDONE if count or undo.state != State.DONE else ImportState.UNDONE
         run.undone_at = undo.ended_at
-        run.outcome = f"It was undone by {who(undo.who)}.{f' {they}.' if undo.left_count else ''}"
+        run.outcome = f"It was undone by {who(undo.who)}.{f' {count:,} {they}.' if count else ''}"
     run.save(update_fields=["state", "undone_at", "outcome"])
