@@ -149,7 +149,7 @@ KNOWN = {
     "files/lock.py": 1,  # the record of an import
     "files/run.py": 1,  # the record of an import
     "files/staging.py": 2,  # above as "import"
-    "files/queue.py": 2,  # the file that is being imported
+    "files/queue.py": 1,  # the file that is being imported
     "pets/undoing.py": 1,  # the first day of a category that comes back
     "pets/writing.py": 3,  # above as what deletes, changes and undoes many
     "pets/statements.py": 1,  # above as an addition by the API
