@@ -95,7 +95,7 @@ class ErrorCode(StrEnum):
     )
     IDEMPOTENCY_IN_PROGRESS = (
         "idempotency_in_progress", 409, "A request with this Idempotency-Key is still running.",
-        "Wait the seconds in Retry-After, then send the same request again.",
+        "Wait as long as Retry-After says, then send the same request again.",
     )
     CURSOR_EXPIRED = (
         "cursor_expired", 410,
@@ -116,7 +116,7 @@ class ErrorCode(StrEnum):
     )
     RATE_LIMITED = (
         "rate_limited", 429, "Too many requests.",
-        "Wait the seconds in Retry-After, then retry.",
+        "Wait as long as Retry-After says, then retry.",
     )
     INTERNAL_ERROR = (
         "internal_error", 500, "Something went wrong on our side.",
@@ -128,7 +128,7 @@ class ErrorCode(StrEnum):
     )
     UNAVAILABLE = (
         "unavailable", 503, "The service is temporarily unavailable.",
-        "Wait the seconds in Retry-After, then retry. Send the same Idempotency-Key again.",
+        "Wait as long as Retry-After says, then retry. Send the same Idempotency-Key again.",
     )
     # fmt: on
 
