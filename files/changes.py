@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from categories.models import Category
-from files.altered import IS_NO_VALUE, NO_VALUE, looks_altered, looks_converted
-from files.encodings import SUSPECT, misread
+from files.doubts import IS_NO_VALUE, NO_VALUE, SUSPECT, looks_altered, looks_converted, misread
 from pets.columns import CATEGORY, COLUMNS, NAME, REFERENCE, each
 from pets.sql import is_not_ascii, matches, stream
 
@@ -24,7 +23,7 @@ class Cell(NamedTuple):
         return self.before is not None and self.before != self.after
 
 
-class Planned(NamedTuple):
+class RowPlan(NamedTuple):
     """One row that adds an animal, or changes one."""
 
     line: int
@@ -46,22 +45,22 @@ ACTING = "(k.line IS NULL OR k.differs)"  # adds an animal, or changes one
 MOST_SHOWN = 5_000  # rows that a page can show
 
 
-def planned(most: int | None = None) -> Iterator[Planned]:
+def planned(most: int | None = None) -> Iterator[RowPlan]:
     """Yield what is staged to be written, by line; at most so many rows."""
     return _planned(f"WHERE {ACTING} ORDER BY r.line {'' if most is None else f'LIMIT {most}'}")
 
 
-def planned_for_page(doubtful: Iterable[int]) -> Iterator[Planned]:
+def planned_for_page(doubtful: Iterable[int]) -> Iterator[RowPlan]:
     """Yield `MOST_SHOWN` rows: those in these lines, then what is staged to be written, then what is as it was."""
     lines = ", ".join(map(str, doubtful)) or "NULL"
     order = f"CASE WHEN r.line IN ({lines}) THEN 0 WHEN {ACTING} THEN 1 ELSE 2 END"
     return _planned(f"ORDER BY {order}, r.line LIMIT {MOST_SHOWN}")
 
 
-def _planned(which: str) -> Iterator[Planned]:
+def _planned(which: str) -> Iterator[RowPlan]:
     categories = names_of_categories()
     for line, pet_id, by_id, *values in stream(f"{PLANNED} {which}"):
-        yield Planned(line, pet_id, bool(by_id), cells_of(values, categories, is_new=pet_id is None))
+        yield RowPlan(line, pet_id, bool(by_id), cells_of(values, categories, is_new=pet_id is None))
 
 
 def names_of_categories() -> dict[int, str]:
@@ -88,7 +87,7 @@ def digest(tally: Sequence[int]) -> str:
 ANIMALS, EXAMPLES = 20, 3  # how many animals, and how many changes of a reference, are shown
 
 
-class Change(NamedTuple):
+class FieldChange(NamedTuple):
     """What one field of an animal becomes, in words."""
 
     id: int | None  # of the animal; None for one that a dry run would add
@@ -99,16 +98,16 @@ class Change(NamedTuple):
     after: str
 
 
-def changes_of(row: Planned, pet_id: int | None) -> Iterator[Change]:
+def changes_of(row: RowPlan, pet_id: int | None) -> Iterator[FieldChange]:
     """Yield what a row does to each field, in the order of an export; `pet_id` is the animal's, if it has one."""
     reference = row.cells[REFERENCE.header]
     known_by = reference.after if reference.before is None else reference.before
     for header, cell in row.cells.items():
         if cell.after != (cell.before or ""):
-            yield Change(pet_id, known_by or None, row.line, header, cell.before or None, cell.after)
+            yield FieldChange(pet_id, known_by or None, row.line, header, cell.before or None, cell.after)
 
 
-class Misread(NamedTuple):
+class SuspectName(NamedTuple):
     """The name of a new animal that is likely UTF-8 read in another encoding, or what programs write without one."""
 
     line: int
@@ -121,7 +120,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 @dataclass
-class Counted(Generic[T]):
+class Tally(Generic[T]):
     """How many there are, and the first of them."""
 
     count: int = 0
@@ -140,11 +139,11 @@ class Changes:
 
     fields: dict[str, int] = field(default_factory=dict)  # how many get another value, by header; all fields
     new_references: int = 0  # of those with another reference: how many had none before
-    references: list[Change] = field(default_factory=list)  # the first `EXAMPLES` changes of references
-    foreign_ids: Counted[Planned] = field(default_factory=Counted)  # if most rows with an ID are about another animal
-    altered: Counted[Change] = field(default_factory=Counted)  # perhaps by a spreadsheet program
-    misread: Counted[Misread] = field(default_factory=Counted)  # names of new animals that look wrong
-    first: list[Planned] = field(default_factory=list)  # `ANIMALS` of them, if they were asked for
+    references: list[FieldChange] = field(default_factory=list)  # the first `EXAMPLES` changes of references
+    foreign_ids: Tally[RowPlan] = field(default_factory=Tally)  # if most rows with an ID are about another animal
+    altered: Tally[FieldChange] = field(default_factory=Tally)  # perhaps by a spreadsheet program
+    misread: Tally[SuspectName] = field(default_factory=Tally)  # names of new animals that look wrong
+    first: list[RowPlan] = field(default_factory=list)  # `ANIMALS` of them, if they were asked for
     path: str = ""  # the file with all changes
 
     @property
@@ -185,12 +184,12 @@ def look(*, first: bool) -> Changes:
     counts = dict(zip([column.header for column in COLUMNS], fields, strict=True))
     changes = Changes(fields=counts, first=list(planned(ANIMALS)) if first else [])
     if foreign > by_id / 2:
-        changes.foreign_ids = Counted(foreign, list(_planned(f"WHERE {FOREIGN} ORDER BY r.line LIMIT {EXAMPLES}")))
+        changes.foreign_ids = Tally(foreign, list(_planned(f"WHERE {FOREIGN} ORDER BY r.line LIMIT {EXAMPLES}")))
     convertible = CONVERTIBLE.format(not_ascii=is_not_ascii("p.name"))
     for column, condition, looks_wrong in ((REFERENCE, "", looks_altered), (NAME, convertible, looks_converted)):
         texts = stream(TEXTS.format(c=column.name, condition=condition)) if counts[column.header] else ()
         for line, pet_id, reference, before, after in texts:
-            change = Change(pet_id, reference, line, column.header, before, after)
+            change = FieldChange(pet_id, reference, line, column.header, before, after)
             if column is REFERENCE:
                 changes.new_references += before is None
                 changes.references += [change][: EXAMPLES - len(changes.references)]
@@ -199,7 +198,7 @@ def look(*, first: bool) -> Changes:
     names = NEW_NAMES.format(not_ascii=is_not_ascii("r.name"), suspect=matches("r.name", SUSPECT), no_value=IS_NO_VALUE)
     for line, reference, name in stream(names):
         if (likely := misread(name)) is not None or name in NO_VALUE:
-            changes.misread.add(Misread(line, reference, name, likely))
+            changes.misread.add(SuspectName(line, reference, name, likely))
     return changes
 
 
@@ -222,25 +221,25 @@ def recorded_changes(number: int) -> Changes:
     counts = dict(zip([column.header for column in COLUMNS], next(stream(RECORDED_FIELDS, [number])), strict=True))
     new = next(stream(f"SELECT count(*) FROM ({RECORDED_REFERENCES} AND b.external_reference IS NULL) n", [number]))[0]
     first = stream(f"{RECORDED_REFERENCES} ORDER BY h.import_line LIMIT {EXAMPLES}", [number])
-    references = [Change(pet_id, old, line, REFERENCE.header, old, now) for line, pet_id, old, now in first]
+    references = [FieldChange(pet_id, old, line, REFERENCE.header, old, now) for line, pet_id, old, now in first]
     return Changes(counts, new, references, first=list(_recorded(number, ANIMALS)))
 
 
-def _recorded(number: int, most: int | None = None) -> Iterator[Planned]:
+def _recorded(number: int, most: int | None = None) -> Iterator[RowPlan]:
     categories = names_of_categories()
     limit = "" if most is None else f"LIMIT {most}"
     for line, pet_id, is_new, *values in stream(f"{RECORDED} ORDER BY h.import_line {limit}", [number]):
-        yield Planned(line, pet_id, by_id=False, cells=cells_of(values, categories, is_new=bool(is_new)))
+        yield RowPlan(line, pet_id, by_id=False, cells=cells_of(values, categories, is_new=bool(is_new)))
 
 
-def staged(id_before: int | None) -> Iterator[Change]:
+def staged(id_before: int | None) -> Iterator[FieldChange]:
     """Yield what the staged rows change, by line; the animal that line n adds gets the id `id_before` + n, if given."""
     for row in planned():
         new = None if id_before is None else id_before + row.line
         yield from changes_of(row, new if row.pet_id is None else row.pet_id)
 
 
-def done_by(number: int) -> Iterator[Change]:
+def done_by(number: int) -> Iterator[FieldChange]:
     """Yield what the import of this number changed, by line."""
     for row in _recorded(number):
         yield from changes_of(row, row.pet_id)

@@ -9,14 +9,14 @@ from django.core.exceptions import ValidationError
 from categories.models import Category
 from categories.names import validate_name
 from categories.similar import Similar
+from files.doubts import differences
 from files.errors import FileError, RowError, error_in, quoted
-from files.near import differences
 from files.options import Options
 from files.readers.header import NUMBERS, number
-from files.readers.rows import BLANK, Block, Cells, Damaged
-from files.staging import Found, Kind
+from files.readers.rows import BLANK, Block, Cells, DamagedRow
+from files.staging import Conflict, Finding
 from pets import rules
-from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, STATUS, Checked, CheckedColumns, Column
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, STATUS, Column, ColumnValues, RowValues
 
 NO_SUCH_NAME = "does not exist."
 DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'
@@ -101,9 +101,9 @@ class Check:
                 self._columns[column.header] = column.name, categories.by_name
         self._columns[STATUS.header] = STATUS.name, _status
 
-    def __call__(self, line: int, cells: Cells | Damaged) -> Checked | list[RowError]:
+    def __call__(self, line: int, cells: Cells | DamagedRow) -> RowValues | list[RowError]:
         """Return the row, or its errors in the order of the columns."""
-        if isinstance(cells, Damaged):
+        if isinstance(cells, DamagedRow):
             return [RowError(line, "", cells.message, cells.code)]
         values: dict[str, Any] = {}
         errors = []
@@ -126,12 +126,12 @@ class Check:
         if errors:
             order = list(self._columns)
             return sorted(errors, key=lambda error: order.index(error.field))
-        return Checked(line, **values)
+        return RowValues(line, **values)
 
-    def block(self, block: Block) -> CheckedColumns | None:
+    def block(self, block: Block) -> ColumnValues | None:
         """Return rows without an error, in a fifth of the time; None if one needs a look at each of its cells."""
         count = len(block.cells)
-        values: dict[str, Sequence[Any]] = dict.fromkeys(Checked._fields, [None] * count)
+        values: dict[str, Sequence[Any]] = dict.fromkeys(RowValues._fields, [None] * count)
         values |= {"line": range(block.first, block.first + count), "rejected": [False] * count}
         for header, cells in zip(block.columns, zip(*block.cells, strict=True), strict=True):
             if column := self._columns.get(header):
@@ -147,7 +147,7 @@ class Check:
                 if header == STATUS.header and stored.keys() != {*stored.values()}:
                     return None  # of `Sold`, rejects keep the case
                 values[name] = [stored.get(cell) for cell in cells]
-        return [values[field] for field in Checked._fields]
+        return [values[field] for field in RowValues._fields]
 
     def missing(self, line: int, there: Container[str], needed: Iterable[Column] = COLUMNS) -> list[RowError]:
         """Return an error for each needed column that has no default and whose header is not in `there`."""
@@ -158,7 +158,7 @@ class Check:
             if column.required and column.name not in self._defaults and not _is_in(there, column)
         ]
 
-    def cells(self, row: Checked) -> Cells:
+    def cells(self, row: RowValues) -> Cells:
         """Return a row as the file had it."""
         cells: Cells = {ID: row.id} | {column.header: getattr(row, column.name) for column in COLUMNS}
         if row.category_id is not None and (self._names_categories or row.category_id < 0):
@@ -167,16 +167,16 @@ class Check:
             cells[CATEGORY_ID] = cells.pop(CATEGORY.header)
         return {header: value for header, value in cells.items() if value is not None}
 
-    def about(self, line: int, cells: Cells | Damaged) -> Checked | None:
+    def about(self, line: int, cells: Cells | DamagedRow) -> RowValues | None:
         """Return what a row with errors says about which animal it is, if that is no error; None if it says nothing."""
         known: dict[str, Any] = {}
-        if not isinstance(cells, Damaged):
+        if not isinstance(cells, DamagedRow):
             for header in (ID, REFERENCE.header):
                 try:
                     known[header] = self._columns[header][1](cells[header])
                 except (ValidationError, KeyError) as error:
                     error.__traceback__ = None
-        return Checked(line, **known, rejected=True) if known else None
+        return RowValues(line, **known, rejected=True) if known else None
 
 
 def _is_in(headers: Container[str], column: Column) -> bool:
@@ -197,17 +197,17 @@ def _status(value: Any) -> str:
 
 
 MESSAGES = {
-    Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
-    Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
-    Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
-    Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
-    Kind.NO_REFERENCE: "is what programs write where there is nothing. Leave the cell blank.",
+    Conflict.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
+    Conflict.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    Conflict.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    Conflict.TAKEN_REFERENCE: "belongs to animal {other}.",
+    Conflict.NO_REFERENCE: "is what programs write where there is nothing. Leave the cell blank.",
 }
 NEAR = "looks like {theirs} of animal {other}. They differ by {odd}."
 ACCEPT = " If it is right, use --accept-references."
 
 
-def errors_of(found: Found, check: Check, *, place: str, hint: str) -> list[RowError]:
+def errors_of(found: Finding, check: Check, *, place: str, hint: str) -> list[RowError]:
     """Return what is wrong with a row. `place`: what lines are called; `hint`: how a person can import it as it is."""
     row, kind, other, near = found
     errors = []
@@ -215,12 +215,12 @@ def errors_of(found: Found, check: Check, *, place: str, hint: str) -> list[RowE
         odd = differences(near.reference, near.theirs)
         message = NEAR.format(theirs=quoted(near.theirs), other=near.id, odd=odd) + hint
         errors.append(error_in(near.line, REFERENCE.header, message, near.reference))
-    if kind is Kind.INCOMPLETE:
+    if kind is Conflict.INCOMPLETE:
         there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
         errors += check.missing(row.line, there)
     elif kind in MESSAGES:
-        by_id = kind is Kind.UNKNOWN_ID or (kind is Kind.SAME_ANIMAL and row.id is not None)
+        by_id = kind is Conflict.UNKNOWN_ID or (kind is Conflict.SAME_ANIMAL and row.id is not None)
         field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
-        message = MESSAGES[kind].format(place=place, other=other) + (hint if kind is Kind.NO_REFERENCE else "")
+        message = MESSAGES[kind].format(place=place, other=other) + (hint if kind is Conflict.NO_REFERENCE else "")
         errors.append(error_in(row.line, field, message, value))
     return errors

@@ -7,7 +7,7 @@ from itertools import islice, product
 from typing import NamedTuple
 
 from categories.models import Category
-from files.encodings import LIKELY, OF_SEVERAL_BYTES, readings
+from files.doubts import LIKELY, OF_SEVERAL_BYTES, readings
 from files.errors import FileError, HeaderError, ImportRejectedError, quoted
 from files.readers import first_rows, read
 from files.readers.header import KNOWN, REMARKS, columns_of, named, plain

@@ -12,7 +12,7 @@ from typing import BinaryIO, Self
 
 import orjson
 
-from files.changes import Change
+from files.changes import FieldChange
 from files.errors import ImportRejectedError, printable
 from files.source import Source
 from files.spreadsheets import csv_lines, guarded
@@ -199,17 +199,17 @@ class ChangesFile(NewFile):
         self._formula_safe = formula_safe
         self._file = self.open()
 
-    def write(self, changes: Iterable[Change]) -> None:
+    def write(self, changes: Iterable[FieldChange]) -> None:
         """Write all changes, and nothing that was written before: a transaction can start again."""
         with self.sentences():
             self._file.seek(0)
             self._file.truncate()
             self._file.writelines(self._blocks(iter(changes)))
 
-    def _blocks(self, changes: Iterator[Change]) -> Iterator[bytes]:
+    def _blocks(self, changes: Iterator[FieldChange]) -> Iterator[bytes]:
         is_csv = not self.path.name.lower().endswith(ENDINGS)
         if is_csv:
-            yield BOM_UTF8 + csv_lines([Change._fields])  # the mark by which Excel knows Unicode
+            yield BOM_UTF8 + csv_lines([FieldChange._fields])  # the mark by which Excel knows Unicode
         while batch := list(islice(changes, BATCH)):
             if is_csv:
                 safe = ([guarded(each) if isinstance(each, str) else each for each in change] for change in batch)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from files import staging
-from files.changes import Changes, Counted, Planned
+from files.changes import Changes, RowPlan, Tally
 from files.errors import RowError
-from files.readers.rows import Hidden, Reading
-from files.rejects import SHOWN, Rejected
+from files.readers.rows import HiddenCount, Reading
+from files.rejects import SHOWN, Reject
 from pets.models import ImportRun, ImportState
 
 REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
@@ -66,13 +66,13 @@ class Outcome:
 
     run: ImportRun
     place: str  # what lines count: "line", or "animal" in a JSON array
-    hidden: Hidden
-    rejected: Sequence[Rejected]  # the first rows with errors. A file of rejects holds all
+    hidden: HiddenCount
+    rejected: Sequence[Reject]  # the first rows with errors. A file of rejects holds all
     new_categories: Sequence[str] = ()  # the names of the categories that it created, or would create
-    missing: Counted[staging.MissingAnimal] | None = None  # what the file lacks, if `report_missing`
+    missing: Tally[staging.MissingAnimal] | None = None  # what the file lacks, if `report_missing`
     changes: Changes | None = None  # what it changed, or would change; None if that was not found out
-    planned: Sequence[Planned] = ()  # what the first rows did, or would do, for a page
-    near: Counted[staging.Near] = field(default_factory=Counted)  # rows of a page; see `staging.Near`
+    planned: Sequence[RowPlan] = ()  # what the first rows did, or would do, for a page
+    near: Tally[staging.Near] = field(default_factory=Tally)  # rows of a page; see `staging.Near`
 
     @property
     def rejection(self) -> str | None:

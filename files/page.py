@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from changes.naming import who
 from changes.progress import Phase, WorkProgress, left, waiting
-from files.changes import Changes, Planned
+from files.changes import Changes, RowPlan
+from files.doubts import differences
 from files.errors import quoted
 from files.lock import is_free
-from files.near import differences
 from files.options import Outcome
-from files.rejects import Rejected
+from files.rejects import Reject
 from files.report import changes_as_json
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, NAME, REFERENCE, STATUS
 from pets.models import ImportRun, ImportState, ImportUpload
@@ -117,7 +117,7 @@ def with_columns(page: Any) -> Any:
     return page
 
 
-def _plan(row: Planned, doubts: Sequence[Doubt]) -> dict[str, Any]:
+def _plan(row: RowPlan, doubts: Sequence[Doubt]) -> dict[str, Any]:
     doubtful = {doubt.field for doubt in doubts}
     cells = []
     for header in SHOWN:
@@ -135,7 +135,7 @@ def _plan(row: Planned, doubts: Sequence[Doubt]) -> dict[str, Any]:
     }
 
 
-def _rejected(row: Rejected) -> dict[str, Any]:
+def _rejected(row: Reject) -> dict[str, Any]:
     wrong = {CATEGORY.header if error.field == CATEGORY_ID else error.field for error in row.errors}
     texts = {} if row.cells is None else {CATEGORY.header: row.cells.get(CATEGORY_ID, ""), **row.cells}
     shown = () if row.cells is None else SHOWN

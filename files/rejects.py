@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from files.errors import ImportRejectedError, RowError, printable
 from files.new_file import NewFile
 from files.readers.header import REMARKS, plain
-from files.readers.rows import Cells, Damaged, Table
+from files.readers.rows import Cells, DamagedRow, Table
 from files.source import Source
 from files.spreadsheets import guarded
 from pets.columns import HEADERS
@@ -26,7 +26,7 @@ LARGEST_EXPONENT = 300
 MOST_WAITING = 8 * 1024 * 1024  # characters of rows that wait to be written in the order of lines
 
 
-class Rejected(NamedTuple):
+class Reject(NamedTuple):
     """A rejected row: where it is, what is wrong, and what the file says."""
 
     line: int
@@ -39,18 +39,18 @@ class Rejects:
 
     def __init__(self, file: "RejectsFile | None", *, at_most: int | None, shown: int) -> None:
         self.count = 0
-        self.rows: list[Rejected] = []  # the first of them, in the order of lines
+        self.rows: list[Reject] = []  # the first of them, in the order of lines
         self.file = file
         self._at_most = at_most
         self._shown = shown
 
-    def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
+    def add(self, errors: Sequence[RowError], cells: Cells | DamagedRow) -> None:
         """Count one rejected row; raises `ImportRejectedError` if there are more than are allowed."""
         self.count += 1
         shown = None
-        if not isinstance(cells, Damaged):
+        if not isinstance(cells, DamagedRow):
             shown = {header: printable(str(cells[header])) for header in HEADERS if header in cells}
-        insort(self.rows, Rejected(errors[0].line, errors, shown), key=lambda row: row.line)
+        insort(self.rows, Reject(errors[0].line, errors, shown), key=lambda row: row.line)
         del self.rows[self._shown :]
         if self.file is not None:
             self.file.add(errors, cells)
@@ -78,12 +78,12 @@ class RejectsFile(NewFile):
         super().__init__(path, source)
         self.sha256 = ""  # of the published file, in hexadecimal
         self._formula_safe = formula_safe
-        self._waiting: list[tuple[Sequence[RowError], Cells | Damaged]] | None = [] if in_order else None
+        self._waiting: list[tuple[Sequence[RowError], Cells | DamagedRow]] | None = [] if in_order else None
         self._waiting_size = 0
         self._table = table
         self._text: io.TextIOWrapper | None = None
 
-    def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
+    def add(self, errors: Sequence[RowError], cells: Cells | DamagedRow) -> None:
         """Add a row; the first one opens the file."""
         if self._text is None:
             table = self._table
@@ -98,7 +98,7 @@ class RejectsFile(NewFile):
             self._write(errors, cells)
             return
         self._waiting.append((errors, cells))
-        values: Iterable[Any] = cells.cells if isinstance(cells, Damaged) else cells.values()
+        values: Iterable[Any] = cells.cells if isinstance(cells, DamagedRow) else cells.values()
         self._waiting_size += sum(len(str(each)) for each in values)
         if self._waiting_size > MOST_WAITING:
             self._write_waiting()
@@ -124,7 +124,7 @@ class RejectsFile(NewFile):
             self._write(errors, cells)
         self._waiting = None
 
-    def _write(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
+    def _write(self, errors: Sequence[RowError], cells: Cells | DamagedRow) -> None:
         remarks = (str(errors[0].line), errors[0].code, " ".join(error.sentence for error in errors))
         with self.sentences():
             if self._table.header is not None:
@@ -132,8 +132,8 @@ class RejectsFile(NewFile):
             elif self._text is not None:
                 self._text.write(f"{_json(remarks, cells, self._table.titles)}\n")
 
-    def _texts(self, header: Sequence[str], cells: Cells | Damaged) -> Iterable[str]:
-        if isinstance(cells, Damaged):
+    def _texts(self, header: Sequence[str], cells: Cells | DamagedRow) -> Iterable[str]:
+        if isinstance(cells, DamagedRow):
             # A row that could not be taken apart is behind all columns, where it stays an error.
             given = [*[""] * len(header), *cells.cells] if cells.unread else cells.cells
             given = [*given, *[""] * (len(header) - len(given))]
@@ -154,8 +154,8 @@ def _kept(column: str) -> bool:
     return column != "" and column not in REMARKS
 
 
-def _json(remarks: Sequence[str], cells: Cells | Damaged, titles: Mapping[str, str]) -> str:
-    if isinstance(cells, Damaged):
+def _json(remarks: Sequence[str], cells: Cells | DamagedRow, titles: Mapping[str, str]) -> str:
+    if isinstance(cells, DamagedRow):
         row = cells.cells[0]
     else:
         row = {titles.get(name, name): value for name, value in cells.items()}

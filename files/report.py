@@ -6,7 +6,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
-from files.changes import EXAMPLES, Change, Changes, Counted, Planned, changes_of
+from files.changes import EXAMPLES, Changes, FieldChange, RowPlan, Tally, changes_of
 from files.errors import printable, quoted
 from files.options import Options, Outcome
 from files.readers.header import named
@@ -90,7 +90,7 @@ def _switches(name: str, value: Any) -> list[str]:
     return [SWITCHES.get(name) or (switch if value is True else f"{switch}={value}")]
 
 
-def _missing(missing: Counted[MissingAnimal]) -> list[str]:
+def _missing(missing: Tally[MissingAnimal]) -> list[str]:
     named = [
         f"  animal {animal.id}{f' ({printable(animal.external_reference)})' if animal.external_reference else ''}: "
         f"{printable(animal.name)}"
@@ -165,7 +165,7 @@ def altered(changes: Changes) -> str:
     return f"{changes.altered.count:,} {look} altered by a spreadsheet program or a wrong encoding: {first}"
 
 
-def examples(changes: Iterable[Change]) -> str:
+def examples(changes: Iterable[FieldChange]) -> str:
     """Return the first changes of one field in one line."""
     first = islice(changes, EXAMPLES)
     return ", ".join(f"{_quoted(change.before)} → {_quoted(change.after)} (animal {change.id})" for change in first)
@@ -211,12 +211,12 @@ def animals(changes: Changes, total: int, place: str) -> list[str]:
     return lines
 
 
-def animal(row: Planned, place: str) -> str:
+def animal(row: RowPlan, place: str) -> str:
     """Return what a row does, in one line."""
     return f"  {place} {row.line:,}, {_does(row)}"
 
 
-def _does(row: Planned) -> str:
+def _does(row: RowPlan) -> str:
     changes = list(changes_of(row, row.pet_id))
     reference = next((f" ({printable(change.reference)})" for change in changes if change.reference), "")
     if row.pet_id is None:
@@ -246,5 +246,5 @@ def changes_as_json(changes: Changes) -> dict[str, Any]:
     }
 
 
-def _doubts(doubts: Counted[Any]) -> dict[str, Any]:
+def _doubts(doubts: Tally[Any]) -> dict[str, Any]:
     return {"count": doubts.count, "first": [doubt._asdict() for doubt in doubts.first[:EXAMPLES]]}

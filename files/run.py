@@ -22,13 +22,13 @@ from files.new_file import ChangesFile
 from files.options import REJECTED, Options, Outcome, Sender
 from files.progress import Progress
 from files.readers import read
-from files.readers.rows import Block, Cells, Damaged
+from files.readers.rows import Block, Cells, DamagedRow
 from files.rejects import SHOWN, Rejects, RejectsFile
 from files.report import IF_FOREIGN, IF_RIGHT, altered, foreign_ids, misread
 from files.source import Source, UndecodableError, open_source
 from files.stopping import stop_if_asked, too_late
 from files.transactions import clear_rejections, disconnect, long_statements, write_at_once
-from pets.columns import Checked, CheckedColumns
+from pets.columns import ColumnValues, RowValues
 from pets.models import IMPORTED, ImportRun, ImportState
 
 SAME_FILE = (
@@ -210,7 +210,7 @@ class _Import:
             message = f"{self.rejects.count:,} of {self.progress.rows:,} {have}."
             raise ImportRejectedError(message)
 
-    def _rows(self) -> Iterator[Checked | CheckedColumns]:
+    def _rows(self) -> Iterator[RowValues | ColumnValues]:
         """Yield what will be staged, in blocks of rows where they allow it."""
         most = self.options.most_rows
         for part in self.table.parts:
@@ -228,10 +228,10 @@ class _Import:
                 for row in part.one_by_one:
                     yield from self._row(*row)
 
-    def _row(self, line: int, cells: Cells | Damaged) -> Iterator[Checked]:
+    def _row(self, line: int, cells: Cells | DamagedRow) -> Iterator[RowValues]:
         self.progress.add(1)
         row = self.check(line, cells)
-        if isinstance(row, Checked):
+        if isinstance(row, RowValues):
             yield row
             return
         self.rejects.add(row, cells)

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
 
-from files.encodings import readings
+from files.doubts import readings
 from files.errors import FileError, quoted
 from files.no_table import reject_binary, reject_other_bytes, reject_other_text
 from pets.models import STANDARD_INPUT

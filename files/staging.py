@@ -14,16 +14,15 @@ from django.db import connection
 
 from categories.models import Category
 from changes.acting import acting
-from files.altered import IS_NO_VALUE
-from files.changes import Counted
+from files.changes import Tally
+from files.doubts import IS_NO_VALUE, NEW_REFERENCE, note_near_references
 from files.errors import ImportRejectedError
-from files.near import NEAR, NEW, note_odd_references
 from files.transactions import CATALOGUE_CHANGED
-from pets.columns import COLUMNS, TABLE, Checked, CheckedColumns, each
+from pets.columns import COLUMNS, TABLE, ColumnValues, RowValues, each
 from pets.models import ImportRun
 from pets.sql import execute, stream
 
-FIELDS = ", ".join(Checked._fields)
+FIELDS = ", ".join(RowValues._fields)
 TABLES = ("rows", "wrong", "rejected", "categories", "known", "odd_rows", "odd_pets", "near")
 BLOCK_LINES = 2_000
 NOTHING = "\1"  # NULL in a COPY. No value can be it
@@ -39,7 +38,7 @@ class MissingAnimal(NamedTuple):
     name: str
 
 
-def stage(parts: Iterable[Checked | CheckedColumns]) -> None:
+def stage(parts: Iterable[RowValues | ColumnValues]) -> None:
     """Fill the temporary table with rows, single ones and blocks of them, holding a few at a time."""
     clear()
     execute(f"CREATE TEMPORARY TABLE import_rows {TABLE}")
@@ -58,7 +57,7 @@ def clear() -> None:
         execute(f"DROP TABLE IF EXISTS import_{table}")
 
 
-class Kind(StrEnum):
+class Conflict(StrEnum):
     """What only the database can see to be wrong with a row."""
 
     UNKNOWN_ID = "unknown id"
@@ -76,38 +75,38 @@ MATCHED = (
     " WHERE r.id IS NULL"
 )
 WRONG_IDS = {
-    Kind.UNKNOWN_ID: (
+    Conflict.UNKNOWN_ID: (
         "SELECT r.line, 0 AS other FROM import_rows r"
         " WHERE r.id IS NOT NULL AND NOT r.rejected AND NOT EXISTS (SELECT 1 FROM pets_pet p WHERE p.id = r.id)"
     ),
-    Kind.SAME_ANIMAL: (
+    Conflict.SAME_ANIMAL: (
         f"SELECT r.line, first.line AS other FROM ({MATCHED}) r JOIN"
         f" (SELECT id, min(line) AS line FROM ({MATCHED}) m GROUP BY id HAVING count(*) > 1) first"
         " ON first.id = r.id WHERE r.line > first.line AND NOT r.rejected"
     ),
-    Kind.TAKEN_REFERENCE: (
+    Conflict.TAKEN_REFERENCE: (
         "SELECT r.line, p.id AS other FROM import_rows r JOIN pets_pet p"
         " ON p.external_reference = r.external_reference AND p.id <> r.id WHERE NOT r.rejected"
     ),
 }
 WRONG = {
-    Kind.SAME_REFERENCE: (
+    Conflict.SAME_REFERENCE: (
         "SELECT r.line, first.line AS other FROM import_rows r JOIN"
         " (SELECT external_reference, min(line) AS line FROM import_rows"
         "  WHERE external_reference IS NOT NULL GROUP BY external_reference HAVING count(*) > 1) first"
         " ON first.external_reference = r.external_reference WHERE r.line > first.line AND NOT r.rejected"
     ),
-    Kind.INCOMPLETE: (
+    Conflict.INCOMPLETE: (
         "SELECT r.line, 0 AS other FROM import_rows r WHERE r.id IS NULL AND NOT r.rejected AND ({lacking})"
-        " AND NOT EXISTS (SELECT 1 FROM pets_pet p WHERE p.external_reference = r.external_reference)"
+        f" AND {NEW_REFERENCE}"
     ),
 }
 NO_REFERENCE = f"""
     SELECT r.line, 0 AS other FROM import_rows r
-    WHERE r.external_reference {IS_NO_VALUE} AND NOT r.rejected AND {NEW}
+    WHERE r.external_reference {IS_NO_VALUE} AND NOT r.rejected AND {NEW_REFERENCE}
 """
 RIGHT = "NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = {}.line)"
-ROW = ", ".join(f"r.{field}" for field in Checked._fields)
+ROW = ", ".join(f"r.{field}" for field in RowValues._fields)
 FOUND = f"""
     SELECT {ROW}, w.kind, w.other, n.line, p.id, p.external_reference, p.name
     FROM (SELECT line FROM import_wrong UNION SELECT line FROM import_near) f JOIN import_rows r ON r.line = f.line
@@ -126,16 +125,16 @@ class Near(NamedTuple):
     name: str
 
 
-class Found(NamedTuple):
+class Finding(NamedTuple):
     """A row that is wrong, or has a near miss of a reference."""
 
-    row: Checked
-    kind: Kind | None  # None if it is not wrong
+    row: RowValues
+    kind: Conflict | None  # None if it is not wrong
     other: int  # the line of the earlier row about the same animal, or the id of the animal that has the reference
     near: Near | None
 
 
-def take_out_wrong(*, near: bool = True, stays: bool = False, defaults: Mapping[str, Any] = {}) -> Iterator[Found]:
+def take_out_wrong(*, near: bool = True, stays: bool = False, defaults: Mapping[str, Any] = {}) -> Iterator[Finding]:
     """Take out the rows that do not go with the catalogue or with earlier rows; yield them by line, with what is wrong.
 
     A row counts as earlier whether it is wrong itself or not. `near`: also yield rows whose reference only looks like
@@ -145,23 +144,23 @@ def take_out_wrong(*, near: bool = True, stays: bool = False, defaults: Mapping[
     needed = [column.name for column in COLUMNS if column.required and column.name not in defaults]
     lacking = " OR ".join(f"r.{name} IS NULL" for name in needed)
     execute("CREATE TEMPORARY TABLE import_near (line bigint, other bigint)")
-    if near and note_odd_references():
-        execute(f"INSERT INTO import_near {NEAR}")
-    blank = {Kind.NO_REFERENCE: NO_REFERENCE} if near or stays else {}
+    if near:
+        note_near_references()
+    blank = {Conflict.NO_REFERENCE: NO_REFERENCE} if near or stays else {}
     for kind, statement in ((WRONG_IDS if _given_ids() else {}) | blank | WRONG).items():
         _note_wrong(kind, statement.format(lacking=lacking))
     if not stays:
-        _note_wrong(Kind.NEAR_REFERENCE, "SELECT line, other FROM import_near")
+        _note_wrong(Conflict.NEAR_REFERENCE, "SELECT line, other FROM import_near")
     for *values, kind, other, line, pet_id, theirs, name in stream(FOUND):
-        row = Checked(*values)
+        row = RowValues(*values)
         missed = None if line is None else Near(line, row.external_reference or "", pet_id, theirs, name)
-        yield Found(row, kind and Kind(kind), other, missed)
+        yield Finding(row, kind and Conflict(kind), other, missed)
     rejected = "FROM import_rows WHERE rejected OR line IN (SELECT line FROM import_wrong)"
     execute(f"CREATE TEMPORARY TABLE import_rejected AS SELECT id, external_reference {rejected}")
     execute(f"DELETE {rejected}")
 
 
-def _note_wrong(kind: Kind, statement: str) -> None:
+def _note_wrong(kind: Conflict, statement: str) -> None:
     execute(f"INSERT INTO import_wrong SELECT w.line, '{kind}', w.other FROM ({statement}) w WHERE {RIGHT.format('w')}")
 
 
@@ -253,10 +252,10 @@ IN_FILE = """
 MISSING = f"FROM pets_pet p LEFT JOIN ({IN_FILE}) f ON f.id = p.id WHERE f.id IS NULL"
 
 
-def missing() -> Counted[MissingAnimal]:
+def missing() -> Tally[MissingAnimal]:
     """Return the animals that no row of the file is about, not even a rejected one; call it in `watch`."""
     first = stream(f"SELECT p.id, p.external_reference, p.name {MISSING} ORDER BY p.id LIMIT {MOST_MISSING}")
-    return Counted(_count(f"SELECT count(*) {MISSING}"), [MissingAnimal(*row) for row in first])
+    return Tally(_count(f"SELECT count(*) {MISSING}"), [MissingAnimal(*row) for row in first])
 
 
 def adds_without_reference() -> bool:
@@ -317,17 +316,17 @@ HISTORY_OF_ADDED = f"{HISTORY} SELECT %s + r.line, {NEW}, '+', %s, %s, %s, %s, r
 LAST_ID_OF_SQLITE = "SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE name = 'pets_pet'"
 
 
-def _blocks(parts: Iterable[Checked | CheckedColumns]) -> Iterator[CheckedColumns]:
+def _blocks(parts: Iterable[RowValues | ColumnValues]) -> Iterator[ColumnValues]:
     """Yield blocks as they are, and single rows gathered into blocks, in the order of the file."""
     for kind, some in groupby(parts, type):
-        if kind is Checked:
+        if kind is RowValues:
             while single := list(islice(some, BLOCK_LINES)):
                 yield list(zip(*single, strict=True))
         else:
-            yield from cast("Iterator[CheckedColumns]", some)
+            yield from cast("Iterator[ColumnValues]", some)
 
 
-def _copy(blocks: Iterable[CheckedColumns]) -> None:
+def _copy(blocks: Iterable[ColumnValues]) -> None:
     """Fill the table by COPY; the values hold no control characters, so that only the backslash is escaped."""
     statement = f"COPY import_rows ({FIELDS}) FROM STDIN (NULL '{NOTHING}')"
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
@@ -339,10 +338,10 @@ def _copy(blocks: Iterable[CheckedColumns]) -> None:
             copy.write("\n".join(map("\t".join, zip(*texts, strict=True))).replace("\\", r"\\") + "\n")
 
 
-INSERT = f"INSERT INTO import_rows ({FIELDS}) VALUES ({', '.join(['%s'] * len(Checked._fields))})"
+INSERT = f"INSERT INTO import_rows ({FIELDS}) VALUES ({', '.join(['%s'] * len(RowValues._fields))})"
 
 
-def _insert(blocks: Iterable[CheckedColumns]) -> None:
+def _insert(blocks: Iterable[ColumnValues]) -> None:
     """Fill the table in one transaction of its own, which locks no table of the catalogue."""
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")

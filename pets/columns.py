@@ -1,6 +1,6 @@
 """The one list of an animal's columns. Statements, files, pages and sentences about animals are made of it.
 
-A new column needs an entry in `COLUMNS` and a field in `Checked` here, one in the model and in the API's serializers,
+A new column needs an entry in `COLUMNS` and a field in `RowValues` here, one in the model and in the API's serializers,
 and nothing else.
 """
 
@@ -133,7 +133,7 @@ HEADERS = (
 """What the columns of a file can be called."""
 
 
-class Checked(NamedTuple):
+class RowValues(NamedTuple):
     """A row that has passed the rules; None is blank. A category that will be created has a negative number."""
 
     line: int
@@ -147,8 +147,8 @@ class Checked(NamedTuple):
     """Only its id and its reference count: no later row can be about the same animal."""
 
 
-CheckedColumns = Sequence[Sequence[Any]]
-"""Many `Checked`, column by column."""
+ColumnValues = Sequence[Sequence[Any]]
+"""Many `RowValues`, column by column."""
 
 
 def each(pattern: str, separator: str = ", ") -> str:
@@ -163,4 +163,4 @@ def _literal(text: str | None) -> str:
 TABLE = (
     f"(line bigint, id bigint, {', '.join(f'{column.name} {column.sql_type}' for column in COLUMNS)}, rejected boolean)"
 )
-"""The columns of a table of `Checked`, in SQL."""
+"""The columns of a table of `RowValues`, in SQL."""

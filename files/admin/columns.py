@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from categories.models import Category
-from files.encodings import LIKELY
+from files.doubts import LIKELY
 from files.matching import Match
 from files.page import SHOWN
 from files.readers.rows import Reading

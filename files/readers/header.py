@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from files.encodings import misread
+from files.doubts import misread
 from files.errors import HeaderError, quoted
-from files.readers.rows import BLANK, Cells, Damaged, Reading
+from files.readers.rows import BLANK, Cells, DamagedRow, Reading
 from files.spreadsheets import unguarded
 from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, ID, NAME, REFERENCE
 
@@ -78,11 +78,11 @@ def fewest(columns: Sequence[str]) -> int:
     return columns.index(NAME.header) + 1 if NAME.header in columns else 1
 
 
-def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | Damaged:
+def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | DamagedRow:
     """Return the cells of one row of text under the names of their columns."""
     if not fewest(columns) <= len(row) <= len(columns):
         count = f"1 cell ({quoted(row[0])})" if len(row) == 1 else f"{len(row)} cells"
-        return Damaged(f"The row has {count}, the header has {len(columns)}.", row)
+        return DamagedRow(f"The row has {count}, the header has {len(columns)}.", row)
     if formula_safe:
         row = [unguarded(cell) for cell in row]
     cells: Cells = dict(zip(columns, row, strict=False))

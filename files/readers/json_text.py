@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from files.errors import MALFORMED_JSON, FileError, quoted
 from files.readers.header import REMARKS, names_of_columns, plain, unknown_columns
-from files.readers.rows import Cells, Damaged, Reading, Row
+from files.readers.rows import Cells, DamagedRow, Reading, Row
 from files.source import line_ends
 from pets.columns import HEADERS, REFERENCE
 
@@ -93,7 +93,7 @@ def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
         except (ValueError, RecursionError) as error:
             at, complaint = mistake(text, 0, error, "line")
             message = f"Column {at + 1:,}: {complaint}. The line must be one JSON object."
-            yield line, Damaged(message, [text.rstrip("\r\n")], MALFORMED_JSON)
+            yield line, DamagedRow(message, [text.rstrip("\r\n")], MALFORMED_JSON)
         else:
             yield line, _cells(value, names, ignore_unknown=how.ignore_unknown)
 
@@ -134,18 +134,18 @@ def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
         scanner.fail("Nothing may follow the array")
 
 
-def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cells | Damaged:
+def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cells | DamagedRow:
     if not isinstance(value, dict):
-        return Damaged("The row must be a JSON object.", [value])
+        return DamagedRow("The row must be a JSON object.", [value])
     if isinstance(value, Twice):
-        return Damaged(f"The field {quoted(value.name)} is there twice.", [value])
+        return DamagedRow(f"The field {quoted(value.name)} is there twice.", [value])
     cells = {names.get(name) or names.get(plain(name), name): each for name, each in value.items()}
     if len(cells) < len(value):
         ((twice, _),) = Counter(names.get(plain(name), name) for name in value).most_common(1)
-        return Damaged(f"The field {quoted(twice)} is there twice.", [value])
+        return DamagedRow(f"The field {quoted(twice)} is there twice.", [value])
     if unknown := dict.fromkeys(name for name in cells if name not in HEADERS and name not in REMARKS):
         if not ignore_unknown:
-            return Damaged(f"{unknown_columns(list(unknown))} Columns: {', '.join(HEADERS)}.", [value])
+            return DamagedRow(f"{unknown_columns(list(unknown))} Columns: {', '.join(HEADERS)}.", [value])
         cells = {name: each for name, each in cells.items() if name not in unknown}
     return {name: each for name, each in cells.items() if not (name == REFERENCE.header and each in (None, ""))}
 

@@ -59,7 +59,7 @@ class Package:
         """
         if name is None:
             return
-        taken, names, read = _Taken(wanted), dict[str, str](), 0
+        taken, names, read = _Handlers(wanted), dict[str, str](), 0
         parser = expat.ParserCreate(intern=names)
         parser.buffer_text = True
         parser.StartElementHandler, parser.EndElementHandler = taken.start, taken.end
@@ -96,7 +96,7 @@ def _plain(name: str) -> str:
     return name.replace("\\", "/").lstrip("/").lower()
 
 
-class _Taken:
+class _Handlers:
     """What expat is asked to call; `ended` are the elements of the wanted names."""
 
     def __init__(self, wanted: Sequence[str]) -> None:

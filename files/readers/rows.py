@@ -2,7 +2,7 @@
 
 `line` is where the row begins, from 1; in a JSON array, which may have no lines, it is the number of the animal.
 `cells` maps the name of a column to its value and leaves out what is blank. A row that cannot be taken apart comes as
-a `Damaged` instead of its cells. The header is read, and rejected, before any row.
+a `DamagedRow` instead of its cells. The header is read, and rejected, before any row.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ AHEAD = 30  # rows among which the header is looked for
 
 
 @dataclass(frozen=True, slots=True)
-class Damaged:
+class DamagedRow:
     """A row that is no row: what is wrong with it, and its text."""
 
     message: str
@@ -27,7 +27,7 @@ class Damaged:
     unread: bool = False  # `cells` is the text of the whole row
 
 
-Row = tuple[int, Cells | Damaged]
+Row = tuple[int, Cells | DamagedRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class FirstRows(NamedTuple):
 
 
 @dataclass
-class Hidden:
+class HiddenCount:
     """How much of what is read the sheet of a workbook hides."""
 
     rows: int = 0  # of those that were read so far
@@ -89,4 +89,4 @@ class Table:
     encoding: str = "utf-8"
     titles: Mapping[str, str] = field(default_factory=dict)  # other names in the file, by our columns
     place: str = "line"  # what the number that comes with a row counts; each row has a number of its own
-    hidden: Hidden = field(default_factory=Hidden)
+    hidden: HiddenCount = field(default_factory=HiddenCount)

@@ -11,7 +11,7 @@ from typing import Any
 
 from files.errors import FileError
 from files.readers.header import cells_of, columns_of, fewest, names_of_columns, plain
-from files.readers.rows import AHEAD, Block, Damaged, FirstRows, Reading, Row, Table
+from files.readers.rows import AHEAD, Block, DamagedRow, FirstRows, Reading, Row, Table
 from files.source import EMPTY, LONGEST_LINE, MOST_BLANK, PIECE, TOO_BLANK, Source
 
 DELIMITERS = {",": ",", ";": ";", "tab": "\t", "|": "|"}
@@ -194,9 +194,9 @@ def _block(lines: _Lines, columns: Sequence[str], how: Reading) -> Block | None:
     return Block(first, columns, rows, one_by_one)
 
 
-def _damaged_record(error: str, line: int, text: str) -> Damaged:
+def _damaged_record(error: str, line: int, text: str) -> DamagedRow:
     if "unexpected end" in error or "field limit" in error:
         message = f"A quote that opens in the row of line {line} is never closed."
         raise FileError(message)
     message = 'A quote closes in the middle of a cell; inside a quoted cell it must be doubled ("").'
-    return Damaged(message, [text], unread=True)
+    return DamagedRow(message, [text], unread=True)

@@ -19,7 +19,7 @@ from files.no_table import reject_other_archive
 from files.readers.header import cells_of, columns_of, named
 from files.readers.number_formats import UnknownTextError
 from files.readers.package import TOO_LARGE, Book, Element, Package, Strings, Styles, is_true, numeral, whole
-from files.readers.rows import AHEAD, Damaged, FirstRows, Hidden, Reading, Row, Table
+from files.readers.rows import AHEAD, DamagedRow, FirstRows, HiddenCount, Reading, Row, Table
 from files.source import Source
 from files.spreadsheets import unescape
 from pets.columns import HEADERS
@@ -116,7 +116,7 @@ def read_workbook(source: Source, how: Reading) -> Table:
             names = _choice(book, how)
         raise type(error)(f"{error} {FIRST_SHEET.format(names=named(names))}" if names else str(error)) from None
     ours = [at for at, column in enumerate(columns) if column in HEADERS]
-    hidden = Hidden(columns=sum(any(at in some for some in hidden_columns) for at in ours))
+    hidden = HiddenCount(columns=sum(any(at in some for some in hidden_columns) for at in ours))
     return Table(_rows(rows, columns, hidden, source, how), columns, hidden=hidden)
 
 
@@ -144,7 +144,9 @@ def _choice(book: Book, how: Reading) -> list[str]:
     return list(book.sheets) if how.sheet is None and len(book.sheets) > 1 else []
 
 
-def _rows(rows: Iterator[_Row], columns: Sequence[str], hidden: Hidden, source: Source, how: Reading) -> Iterator[Row]:
+def _rows(
+    rows: Iterator[_Row], columns: Sequence[str], hidden: HiddenCount, source: Source, how: Reading
+) -> Iterator[Row]:
     merged = _merged(source, how, columns)
     for row in rows:
         hidden.rows += row.hidden
@@ -157,7 +159,7 @@ def _rows(rows: Iterator[_Row], columns: Sequence[str], hidden: Hidden, source: 
         texts = row.texts + [""] * (len(columns) - len(row.texts))
         sentence = next((each for column, each in wrong.items() if column >= len(columns) or columns[column]), None)
         if sentence:
-            yield row.number, Damaged(sentence, texts)
+            yield row.number, DamagedRow(sentence, texts)
         else:
             yield row.number, cells_of(columns, texts, formula_safe=how.formula_safe)
 

@@ -1,4 +1,4 @@
-"""Makes `files/languages.txt` from CLDR: `python -m tests.files.languages` writes it."""
+"""Makes `files/doubts/languages.txt` from CLDR: `python -m tests.files.languages` writes it."""
 
 import unicodedata
 from collections import Counter
@@ -7,7 +7,7 @@ from pathlib import Path
 from babel import Locale, localedata
 from babel.numbers import get_territory_currencies
 
-from files import languages
+from files.doubts import languages
 
 CONTEXTS = ("format", "stand-alone")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from categories.models import Category
-from files import languages
+from files.doubts import languages
 from tests.days import today
 from tests.factories import PetFactory
 from tests.files.conftest import Import, catalogue, counts

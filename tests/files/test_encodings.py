@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from files.encodings import LIKELY, known_encoding, misread, readings, was_misread
+from files.doubts.encodings import LIKELY, known_encoding, misread, readings, was_misread
 from files.readers import read
 from files.readers.rows import Reading
 from files.source import Source

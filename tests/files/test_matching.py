@@ -8,7 +8,7 @@ import pytest
 
 from categories.models import Category
 from categories.similar import Similar
-from pets.columns import COLUMNS, Checked
+from pets.columns import COLUMNS, RowValues
 from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.files.conftest import Import, catalogue, command, counts, history
@@ -252,7 +252,7 @@ def test_an_animal_deleted_meanwhile_is_not_added_again(
 
 
 def test_the_row_of_an_import_has_the_columns_of_an_animal() -> None:
-    assert Checked._fields == ("line", "id", *[column.name for column in COLUMNS], "rejected")
+    assert RowValues._fields == ("line", "id", *[column.name for column in COLUMNS], "rejected")
     stored = {field.column for field in Pet._meta.concrete_fields}
     assert stored - {"id", "created_at", "updated_at"} == {column.name for column in COLUMNS}
 

@@ -12,7 +12,7 @@ import pytest
 
 from files.errors import FileError
 from files.readers import read
-from files.readers.rows import Damaged, Reading, Row
+from files.readers.rows import DamagedRow, Reading, Row
 from files.source import CHANGED, Source, open_source
 from tests.files.conftest import rows_in, workbook
 from tests.whole import COLUMNS
@@ -216,13 +216,13 @@ def test_a_given_delimiter_wins_over_the_first_line(delimiter: str) -> None:
 @pytest.mark.parametrize("row", ["Rex;Dogs;x", "Rex;Dogs;;"])
 def test_only_the_cells_of_a_trailing_delimiter_are_too_many(row: str) -> None:
     ((_, cells),) = rows_of(f"name;category;\n{row}\n".encode())
-    assert isinstance(cells, Damaged)
+    assert isinstance(cells, DamagedRow)
     assert cells.message.startswith("The row has ")
 
 
 def test_a_cell_too_many_is_an_error_if_the_header_has_none() -> None:
     ((_, cells),) = rows_of(b"name;category\nRex;Dogs;\n")
-    assert isinstance(cells, Damaged)
+    assert isinstance(cells, DamagedRow)
 
 
 TIERS = "Tier;Art;Farbe\nRex;Dogs;braun\n"
@@ -260,8 +260,8 @@ def test_a_mistake_in_the_names_of_json_is_explained() -> None:
         b'{"nmae": "Rex", "category": "Dogs"}\n{"Tier": "Rex", "name": "Mia", "category": "Dogs"}',
         Reading(mapping=NAMES),
     )
-    assert isinstance(unknown, Damaged)
-    assert isinstance(both, Damaged)
+    assert isinstance(unknown, DamagedRow)
+    assert isinstance(both, DamagedRow)
     assert unknown.message == f'Unknown column: "nmae". Did you mean name? {COLUMNS}'
     assert both.message == 'The field "name" is there twice.'
 
@@ -280,4 +280,4 @@ def test_an_object_over_several_lines_is_one_mistake(before: str, end: str) -> N
 def test_a_first_line_that_is_cut_short_is_one_row() -> None:
     (line, cut), (_, rex) = rows_of(b'{"name": "Re\n' + json.dumps(REX).encode())
     assert (line, rex) == (1, REX)
-    assert isinstance(cut, Damaged)
+    assert isinstance(cut, DamagedRow)

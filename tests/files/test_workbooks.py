@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from files.errors import FileError
 from files.readers import read
 from files.readers.package import BLOCK, TOO_LARGE
-from files.readers.rows import Damaged, Reading, Row
+from files.readers.rows import DamagedRow, Reading, Row
 from files.readers.workbook import MOST_WAITING, NO_RESULT, NOT_IN_ORDER, TYPE_AGAIN
 from files.source import Source
 from tests.exploring import EXPLORE, STEADY
@@ -78,7 +78,7 @@ def name_of(cell: str, **given: Any) -> str:
     """Return the name in the first row, or what is said of it."""
     ((line, cells),) = rows_of(packed(parts(f'<row r="2">{cell}{DOGS}</row>', **given)))
     assert line == 2
-    return cells.message if isinstance(cells, Damaged) else str(cells.get("name", ""))
+    return cells.message if isinstance(cells, DamagedRow) else str(cells.get("name", ""))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_format_that_every_program_knows_is_named(number: int, named: str) -> 
     contents = parts(f'<row><c s="1"><v>46000.3</v></c>{DOGS}</row>')
     contents["xl/styles.xml"] = f"<styleSheet><cellXfs><xf/><xf numFmtId='{number}'/></cellXfs></styleSheet>"
     ((_, cells),) = rows_of(packed(contents))
-    assert isinstance(cells, Damaged)
+    assert isinstance(cells, DamagedRow)
     assert (
         cells.message
         == f"Cell A2 holds a number or a date whose format ({named}) looks different elsewhere. {TYPE_AGAIN}"
@@ -285,7 +285,7 @@ def test_rows_and_cells_have_the_numbers_that_the_sheet_gives_them() -> None:
     rows += f"<row><c r='A8'/></row><row>{DOGS.replace('B2', 'B9')}</row>"
     (line, wide), (last, cells) = rows_of(packed(parts(rows)))
     assert (line, last, cells) == (7, 9, {"category": "Dogs"})
-    assert isinstance(wide, Damaged)
+    assert isinstance(wide, DamagedRow)
     assert (wide.message, wide.cells) == ("The row has 4 cells, the header has 2.", ["Rex", "Dogs", "", "1"])
 
 
@@ -325,7 +325,7 @@ def test_a_number_without_the_styles_is_general_and_a_missing_string_an_error() 
         packed({name: part for name, part in contents.items() if "xl/s" not in name and "other" not in name})
     )
     assert (number, line) == ((2, {"name": "46000.5", "category": "Dogs"}), 3)
-    assert isinstance(cells, Damaged)
+    assert isinstance(cells, DamagedRow)
     assert cells.message == 'Cell A3 has no valid value ("0"). Type what the cell should say with a \' in front.'
 
 
@@ -573,5 +573,5 @@ def test_merged_cells_are_found_at_the_edge_of_a_block(encoding: str, place: int
     sheet = f'{begin}{" " * characters}--><mergeCells><mergeCell ref="a2:b2"/></mergeCells></worksheet>'
     mark = "" if encoding == "utf-8" else "\ufeff"
     ((line, cells),) = rows_of(packed(parts() | {"xl/worksheets/sheet1.xml": f"{mark}{sheet}".encode(encoding)}))
-    assert isinstance(cells, Damaged)
+    assert isinstance(cells, DamagedRow)
     assert (line, cells.message.partition(".")[0]) == (2, "Cell B2 (category) is merged with A2")

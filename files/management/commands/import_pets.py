@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 from commands.arguments import count
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
-from files.encodings import known_encoding
+from files.doubts import known_encoding
 from files.errors import HeaderError, ImportRejectedError
 from files.management.base import ending, new_file
 from files.options import Options, Outcome

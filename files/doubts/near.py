@@ -10,7 +10,7 @@ from itertools import islice
 
 from django.db import connection
 
-from files.altered import (
+from files.doubts.altered import (
     CALCULATED,
     EXACT_DIGITS,
     FALSE,
@@ -22,9 +22,9 @@ from files.altered import (
     keys_of_money,
     plain_value,
 )
-from files.dates import BESIDE_NAME
-from files.encodings import misread
-from files.languages import currencies, months
+from files.doubts.dates import BESIDE_NAME
+from files.doubts.encodings import misread
+from files.doubts.languages import currencies, months
 from pets.sql import BATCH, execute, is_not_ascii, stream
 
 INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
@@ -90,7 +90,7 @@ MONTH_OR_MONEY = f"""
 
 PADDED = f"external_reference LIKE '0_%' AND {DIGITS}"
 UNPADDED = "COALESCE(NULLIF(ltrim(external_reference, '0'), ''), '0')"
-NEW = "NOT EXISTS (SELECT 1 FROM pets_pet k WHERE k.external_reference = r.external_reference)"
+NEW_REFERENCE = "NOT EXISTS (SELECT 1 FROM pets_pet k WHERE k.external_reference = r.external_reference)"
 
 
 @cache
@@ -103,7 +103,13 @@ def _value() -> str:
     return f"({NUMBER} OR {TIME_OR_DATE} OR {OTHER} OR {MONTH_OR_MONEY.format(letters=letters, words=words)})"
 
 
-def note_odd_references() -> bool:
+def note_near_references() -> None:
+    """Add to `import_near` the rows whose reference no animal has, and the animal of whose it is a near miss."""
+    if _note_odd_references():
+        execute(f"INSERT INTO import_near {NEAR}")
+
+
+def _note_odd_references() -> bool:
     """Fill two temporary tables with the references, of the file and of the catalogue, that are not plain.
 
     Return whether there are any: `NEAR` has nothing to find without them. Numbers and dates are passed over if the file
@@ -117,7 +123,9 @@ def note_odd_references() -> bool:
     odd = f"(external_reference <> trim(external_reference) OR {not_ascii})"
     values = f"SELECT 1 FROM import_rows r WHERE ({value} OR {not_ascii})"
     filled = 0
-    if all(list(stream(f"{values} {limited} LIMIT 1")) for limited in ("", f"AND {NEW}")):  # the first costs less
+    if all(
+        list(stream(f"{values} {limited} LIMIT 1")) for limited in ("", f"AND {NEW_REFERENCE}")
+    ):  # the first costs less
         odd += f" OR ({value} AND NOT ({DIGITS} AND NOT {CUT}))"
         filled += execute(f"INSERT INTO import_odd_rows SELECT line, {UNPADDED} FROM import_rows WHERE {PADDED}")
         filled += execute(f"INSERT INTO import_odd_pets SELECT id, {UNPADDED} FROM pets_pet WHERE {PADDED}")
@@ -175,6 +183,5 @@ CANDIDATES = f"""
 NEAR = f"""
     SELECT n.line, min(CASE WHEN n.low = r.id THEN n.high ELSE n.low END) AS other
     FROM ({CANDIDATES}) n JOIN import_rows r ON r.line = n.line
-    WHERE NOT r.rejected AND (r.id IS NULL OR r.id <> n.low OR r.id <> n.high) AND {NEW} GROUP BY n.line
+    WHERE NOT r.rejected AND (r.id IS NULL OR r.id <> n.low OR r.id <> n.high) AND {NEW_REFERENCE} GROUP BY n.line
 """
-"""The rows whose reference no animal has, and the animal of whose reference they are a near miss."""

@@ -12,9 +12,9 @@ from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from files.dates import date_keys
-from files.encodings import was_misread
-from files.languages import currencies
+from files.doubts.dates import date_keys
+from files.doubts.encodings import was_misread
+from files.doubts.languages import currencies
 
 NUMBER = re.compile(
     r"(?P<before>[^\d]*?)(?P<digits>\d[\d.,' ]*|(?<![^\W\d_])[.,]\d+)(?:[Ee](?P<power>[+-]?\d{1,6}))?(?P<after>[^\d]*)"
@@ -73,7 +73,7 @@ def looks_converted(before: str, after: str) -> bool:
     return bool((FORMULA in known and before[0] in "=+-") or is_date)
 
 
-class Shortened(NamedTuple):
+class ShortNumber(NamedTuple):
     """A long number that a spreadsheet program shows, and writes into a CSV file, with few of its digits."""
 
     digits: int
@@ -102,7 +102,7 @@ def keys_of_catalogue(text: str) -> set[str]:
     )
 
 
-def keys_of_file(text: str) -> tuple[set[str], Shortened | None]:
+def keys_of_file(text: str) -> tuple[set[str], ShortNumber | None]:
     """Return what a text of a file may have been, and how a long number was cut."""
     keys = {plain_value(text)} | date_keys(_normal(text), of_file=True)
     if ERROR.fullmatch(text):
@@ -124,7 +124,7 @@ def keys_of_file(text: str) -> tuple[set[str], Shortened | None]:
     digits = len(long[0].normalize().as_tuple().digits)
     if "E" not in text.upper():
         digits = EXACT_DIGITS if digits <= EXACT_DIGITS <= long[0].adjusted() else 0
-    return keys, Shortened(digits, _shortened(long[0], digits)) if digits > 1 else None
+    return keys, ShortNumber(digits, _shortened(long[0], digits)) if digits > 1 else None
 
 
 def keys_of_money(text: str) -> set[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from django.utils import timezone
 
-from files.languages import months
+from files.doubts.languages import months
 
 DAY_ZERO = dt.date(1899, 12, 30)  # the day 0 of spreadsheet programs
 BESIDE_NAME = "0123456789-/., "
