@@ -49,7 +49,7 @@ GROUPS: dict[str, list[Variable]] = {
         Variable(
             "HOST", str, "127.0.0.1", "The address that gunicorn listens on. With systemd, `petstore.socket` has it."
         ),
-        Variable("PORT", integer(1, 65535), 8000, "The port that gunicorn listens on. With systemd, `petstore.socket` has it too."),
+        Variable("PORT", integer(1, 65535), 8000, "The port that gunicorn listens on, without systemd."),
         Variable(
             "PRODUCTION_URL", api_address, "https://petstore.example/v1",
             "The address of the API in production. It ends in `/v1`. With more before that, the service lives "
@@ -152,8 +152,8 @@ def env() -> Env:
 HEAD = """\
 # Settings
 
-For operators. All settings are environment variables. If one is wrong, the service doesn't start, and it lists all mistakes. In
-production and staging, `SECRET_KEY`, `ALLOWED_HOSTS` and `DATABASE_URL` are required.
+For operators. All settings are environment variables. If one is wrong, the service doesn't start, and lists all
+mistakes. In production and staging, `SECRET_KEY`, `ALLOWED_HOSTS` and `DATABASE_URL` are required.
 
 For a setting marked ƒ, you can set `NAME_FILE` instead of `NAME`: the path of a file with the value.
 
