@@ -206,7 +206,7 @@ def test_the_undo_of_an_import_leaves_the_field_that_is_being_saved(staff: Clien
     run = importing(tmp_path, "A-1,Rexy,Dogs,sold")()
     rex.refresh_from_db()
     _saved, undone = race(animal(rex), editing(staff, rex, status="pending"), undoing(run))
-    assert (undone.restored, [(left.pet_id, left.reason) for left in undone.left]) == (1, [(rex.pk, "changed since")])
+    assert (undone.restored, [(left.animal, left.reason) for left in undone.left]) == (1, [(rex.pk, "changed since")])
     assert values(rex) == ("Rex", "pending", "A-1")
     assert history_disagrees() == []
 
