@@ -35,7 +35,7 @@ def key_of(name: str, address: str = "") -> str:
 
 
 def spend_elsewhere(request: HttpRequest, name: str) -> list[Any] | None:
-    """Count an attempt from an address that the name did not sign in from, and return what takes it back.
+    """Count an attempt from an address that the name did not sign in from, and return what undoes that.
 
     None says that there were too many.
     """
