@@ -41,7 +41,7 @@ LEAVING = 3
 """Seconds after which a signal ends the process even if its block waits for the database. The next one does it."""
 
 KILLS = 20
-"""How often in a row a process can be killed amid a block. So often is no chance: the block does it."""
+"""How often in a row a process can be killed during a block. So often is no chance: the block does it."""
 
 GIVEN_UP = "It failed five times and was stopped. Ask an operator to look for it in the log."
 KILLED = f"Its process was killed {KILLS} times, so it was stopped. Ask an operator to look for it in the log."
