@@ -165,6 +165,7 @@ def test_64_kib_and_not_a_byte_more(api: ApiClient, category: Category) -> None:
         "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json; charset=utf-16",
         "application/json; charset=utf-7", "application/json; charset=bz2_codec", "application/json; charset=latin-1",
         "application/vnd.api+json", "application/*", "*/*", "application/json,application/json", "json",
+        "a/b; x*=q''a", "a/b; x*=idna''%ff", "application/json; charset=undefined",
     ],
 )  # fmt: skip
 def test_only_json_in_utf_8(api: ApiClient, category: Category, content_type: str) -> None:

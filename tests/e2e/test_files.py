@@ -8,7 +8,6 @@ import openpyxl
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.test_animals import HOSTILE
 from tests.server import Gunicorn
 from tests.whole import HEADER
 
@@ -103,23 +102,6 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
     expect(office.locator("#result_list .field-status summary").last).to_have_text("Available")
 
 
-def test_hostile_names_stay_text_from_file_to_file(office: Page, tmp_path: Path) -> None:
-    rows = [[f"HOSTILE-{number}", name, name, "available"] for number, name in enumerate([*HOSTILE, "=1+1"])]
-    rows[-1][2] = rows[0][2]
-    send(office, rows, name="hostile <b>.csv", add_categories=True)
-    assert [row[2:4] for row in cells(office.locator("#plan"))] == [row[1:3] for row in rows]
-    assert office.locator("img[src=x], #content b:not(.steps b), #content-main script").count() == 0
-    office.get_by_role("button", name="Import 5 rows").first.click()
-    office.wait_for_url("**/activity/*/")
-    office.goto(f"{PETS}?q=HOSTILE-")
-    expect(office.locator("#result_list tbody tr")).to_have_count(5)
-    rows[-1][1] = "'=1+1"  # what a spreadsheet would take for a formula
-    _, content = downloaded(office, "Export as CSV", tmp_path)
-    exported = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-    assert exported[0] == ["id", *HEADER]
-    assert [row[1:] for row in exported[1:]] == rows
-
-
 def test_what_the_list_shows_is_downloaded(office: Page, server: Gunicorn, tmp_path: Path) -> None:
     file = tmp_path / "list.csv"
     file.write_text(text_of([["LIST-1", "Nutmeg", "Rabbits", "sold"], ["LIST-2", "Poppy", "Rabbits", "pending"]]))
@@ -162,12 +144,12 @@ def test_a_large_file_is_stopped_left_and_found_again(office: Page, tmp_path: Pa
     office.get_by_role("link", name="larger.csv").click()
     office.get_by_role("link", name="Show how far it is").click()
     stop()
-    check("large.csv", 150_000)
+    check("large.csv", 20_000)
     expect(office.get_by_role("heading", level=1)).to_have_text("Check large.csv", timeout=120_000)
     expect(office.locator("#plan tbody tr")).to_have_count(50)
     expect(office.get_by_text("Rows 1 to 50 of 5,000 that are shown")).to_be_visible()
-    office.get_by_role("button", name="Import 150,000 rows").first.click()
-    expect(office.get_by_role("heading", level=1)).to_contain_text(": 150,000 added", timeout=120_000)
+    office.get_by_role("button", name="Import 20,000 rows").first.click()
+    expect(office.get_by_role("heading", level=1)).to_contain_text(": 20,000 added", timeout=120_000)
 
 
 def page_that_asks(page: Page, word: str) -> str:

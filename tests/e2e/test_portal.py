@@ -23,21 +23,6 @@ def key(server: Gunicorn) -> str:
     return server.issue_key("Reader of the portal")
 
 
-def test_the_landing_page_leads_everywhere(page: Page, server: Gunicorn) -> None:
-    page.goto("/")
-    expect(page.get_by_role("heading", level=1)).to_have_text("The store’s animals, in your app.")  # noqa: RUF001
-    expect(page.locator(".hero pre").first).to_contain_text(f"{server.url}/v1/pets")
-    page.get_by_role("link", name="API reference", exact=True).first.click()
-    expect(page.locator("section.operation")).to_have_count(6)
-    page.get_by_role("link", name="Guide", exact=True).first.click()
-    page.get_by_role("link", name="invalid_cursor").first.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("invalid_cursor")
-    page.get_by_role("link", name="Changelog", exact=True).first.click()
-    expect(page.locator(".release").last).to_contain_text("1.0.0")
-    page.get_by_role("link", name="Back office").click()
-    expect(page.get_by_label("Password")).to_be_visible()
-
-
 def test_a_language_is_chosen_for_every_sample_and_page(page: Page) -> None:
     page.goto("/")
     page.get_by_role("tab", name="curl").first.press("ArrowRight")

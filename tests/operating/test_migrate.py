@@ -94,6 +94,14 @@ def test_not_through_pgbouncer(url: str) -> None:
     assert err.startswith("CommandError: migrate holds a lock for as long as it runs, which PgBouncer")
 
 
+def test_a_database_that_cannot_fold_names_is_rejected(postgresql: Server) -> None:
+    root = postgresql.url.replace("//petstore@", "//postgres@")
+    with closing(psycopg.connect(root, autocommit=True)) as administrator:
+        administrator.execute("CREATE DATABASE old OWNER petstore ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+    status, _, err = migrate(urlsplit(postgresql.url)._replace(path="/old").geturl())
+    assert (status, "Names need a database with the encoding UTF8. This one has SQL_ASCII." in err) == (1, True)
+
+
 def test_the_extension_of_the_search_is_asked_for_and_then_used(url: str) -> None:
     root = url.replace("//petstore@", "//postgres@")
     with closing(psycopg.connect(root, autocommit=True)) as administrator:

@@ -9,6 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from categories.models import Category
+from changes.models import Change, Kind
 from pets.models import Pet, Sale
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
@@ -122,7 +123,7 @@ def test_an_addition_is_undone_by_who_may_delete(rex: Pet) -> None:
     assert member("editor", "view_pet", "change_pet").post(address).status_code == 403
     assert values(rex)[0] == "Rex"
     assert member("deleter", "view_pet", "delete_pet").post(address).status_code == 302
-    assert not Pet.objects.exists()
+    assert (Pet.objects.count(), Change.objects.get().kind) == (0, Kind.DELETION)
 
 
 def test_categories_and_keys_are_undone_alike(staff: Client) -> None:
