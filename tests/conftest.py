@@ -37,8 +37,9 @@ from tests.server import migrated_database
 SLOW = (
     "apikeys/test_commands.py",
     "clients/",
+    "commands/test_help.py",
+    "contract/test_description_holds.py",
     "e2e/",
-    "idempotency/test_two_headers.py",
     "operating/",
     "protocol/",
     "staff/test_roles.py",
@@ -49,20 +50,19 @@ SLOW = (
     "test_examples.py",
     "test_gunicorn.py",
     "test_install.py",
+    "test_manage.py",
     "test_settings.py",
 )
 """Tests that take long and hardly depend on the database: `make test-slow` runs them once."""
 
 SLOW_ON_EACH_DATABASE = (
     "commands/",
-    "contract/test_description_holds.py",
     "following/",
     "files/test_runs.py",
     "pets/test_race_matrix.py",
     "properties/",
     "door/test_live.py",
     "test_live.py",
-    "test_manage.py",
     "test_release_before.py",
     "test_upgrades.py",
     "test_work.py",

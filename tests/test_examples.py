@@ -1,4 +1,4 @@
-"""The changes in docs/examples/ apply to the code, do what they say, and pass all the fast tests.
+"""The changes in docs/examples/ apply to the code, do what they say, and pass the fast tests.
 
 "Run:" in one is a command that finishes it, "Check:" names slow tests that it changes or adds.
 If one no longer applies, run `git apply --3way docs/examples/NAME.patch`, fix it, and replace its diff by that of `git diff`.
@@ -17,7 +17,9 @@ from tests.server import ROOT
 
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.patch"))
 ALONE = ("patch",)
-"""Those that do not apply after the others."""
+"""Those that do not apply after the others. They change the API."""
+
+OF_THE_API = tuple(f"tests/{folder}" for folder in ("api", "contract", "door", "portal", "recorded"))
 
 APPLY = ("git", "apply", "--recount", "-C1")
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
@@ -29,8 +31,8 @@ def test_each_applies_alone(example: Path) -> None:
 
 
 @pytest.mark.parametrize("alone", [None, *ALONE], ids=["most", *ALONE])
-def test_all_of_them_work_and_pass_the_fast_tests(tmp_path: Path, alone: str | None) -> None:
-    """Most are tried at once, one applied after another: the fast tests for each would take half an hour."""
+def test_they_work_and_pass_the_fast_tests(tmp_path: Path, alone: str | None) -> None:
+    """Most are tried at once, one applied after another; one alone is tried with the tests of the API and its own."""
     faulthandler.cancel_dump_traceback_later()  # each command has its time, longer than that of a test
     tree = copied(tmp_path / "tree")
     taken = [each for each in EXAMPLES if (each.stem == alone if alone else each.stem not in ALONE)]
@@ -41,7 +43,8 @@ def test_all_of_them_work_and_pass_the_fast_tests(tmp_path: Path, alone: str | N
         done(tree, *command.split())
     done(tree, "git", "add", "--all", ":!.venv")
     done(tree, "python", "-m", "ruff", "check", "--no-cache", "--exclude=migrations")
-    done(tree, *PYTEST, "-n", "auto", "-m", "not slow")
+    own = re.findall(r"^\+\+\+ b/(tests/\S*test_\w+\.py)$", "".join(map(Path.read_text, taken)), re.MULTILINE)
+    done(tree, *PYTEST, "-n", "auto", "-m", "not slow", *([*OF_THE_API, *own] if alone else []))
     for slow_tests in re.findall(r"^Check: (.+)$", texts, re.MULTILINE):
         done(tree, *PYTEST, *slow_tests.split())
 

@@ -2,9 +2,11 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from django.urls import get_resolver
@@ -38,11 +40,17 @@ def start(
 
 def mistakes(variables: dict[str, str]) -> list[str]:
     """Return the mistakes that stop the start."""
-    done = start(variables)
-    assert (done.returncode, done.stdout) == (1, "")
-    first, *lines = done.stderr.splitlines()
+    with mock.patch.dict(os.environ, variables, clear=True), pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "petstore_site" / "settings.py"))
+    first, *lines = str(ended.value).splitlines()
     assert first == "The service cannot start. Fix these settings:"
     return [line.removeprefix("  - ") for line in lines]
+
+
+def test_a_mistake_ends_the_start() -> None:
+    ended = start({"THREADS": "0"})
+    sentence = "The service cannot start. Fix these settings:\n  - THREADS: must be a whole number from 1 to 64.\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", sentence)
 
 
 def test_development_needs_nothing() -> None:

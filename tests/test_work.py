@@ -18,7 +18,6 @@ import pytest
 from petstore_site import work
 from tests.server import Gunicorn, manage, migrated_database, until
 
-ANIMALS = 6_000
 KILLS = int(os.environ.get("PETSTORE_KILLS", "3"))
 """How often each kind of work is ended, as long as it is not done. With more kills there are more animals."""
 ANIMALS = 2_000 * (1 + KILLS)

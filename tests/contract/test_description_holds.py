@@ -74,9 +74,6 @@ def connection_kept() -> Iterator[None]:
     """Stay in the test's transaction, which a request would end with its connection; Django's client does the same."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:  # the making of cases may take longer than a request may idle
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     yield
     for signal in (request_started, request_finished):
         signal.connect(close_old_connections)

@@ -29,9 +29,13 @@ LEFT = {"everything": "/", "a part": "/animals/", "nothing": ""}
 """What the proxy removes → `left`."""
 
 
-@pytest.fixture(
-    scope="module", params=["petstore_site.settings", "tests.door.threads_settings"], ids=["event loop", "threads"]
-)
+LOOP, THREADS = (pytest.param(name, id=name) for name in ("petstore_site.settings", "tests.door.threads_settings"))
+in_both = pytest.mark.parametrize("server", [LOOP, THREADS], indirect=True, scope="module")
+in_one = pytest.mark.parametrize("server", [LOOP], indirect=True, scope="module")
+"""Requests under /v1 are served in the event loop or in threads, all others always in threads."""
+
+
+@pytest.fixture(scope="module")
 def server(request: pytest.FixtureRequest) -> Iterator[Gunicorn]:
     variables = {
         "PRODUCTION_URL": f"https://{HOST}{BASE}/v1",
@@ -82,6 +86,7 @@ def get(port: int, path: str, key: str = "", **headers: str) -> Answer:
     return patiently(lambda: send(port, "GET", path, headers=(bearer(key) if key else {}) | headers))
 
 
+@in_both
 def test_links_and_locations_have_the_path(port: int, proxies: Proxies, key: str) -> None:
     v1 = f"{origin(port, proxies)}{BASE}/v1"
     listed = get(port, f"{BASE}/v1/pets?limit=2&status=sold", key)
@@ -103,6 +108,7 @@ def test_links_and_locations_have_the_path(port: int, proxies: Proxies, key: str
     assert categories.headers["Link"].startswith(f"<{v1}/categories?limit=1&cursor=")
 
 
+@in_both
 @pytest.mark.parametrize(
     ("path", "status", "code"),
     [
@@ -119,12 +125,14 @@ def test_errors_link_to_their_pages(port: int, path: str, status: int, code: str
     assert get(port, f"{BASE}/docs/errors/{code}").status == 200
 
 
+@in_both
 def test_deprecated_operations_link_to_both(port: int, proxies: Proxies, key: str) -> None:
     successor = f'<{origin(port, proxies)}{BASE}/v1/pets>; rel="successor-version"'
     answer = get(port, f"{BASE}/v1/pets/abc", key)
     assert answer.headers["Link"] == f'{successor}, <{BASE}/docs/errors/pet_not_found>; rel="help"'
 
 
+@in_one
 def test_the_errors_of_nginx_have_the_path(proxies: Proxies) -> None:
     answer = get(proxies.nginx.plain, f"{BASE}/v1/%00")
     assert (answer.status, answer.headers["Link"]) == (404, f'<{BASE}/docs/errors/route_not_found>; rel="help"')
@@ -141,6 +149,7 @@ def followed(page: Answer) -> list[str]:
     return sorted({one.path for one in paths if one.hostname in {None, "127.0.0.1", HOST}})
 
 
+@in_one
 @pytest.mark.parametrize("name", PAGES)
 def test_every_link_of_the_portal_leads_somewhere(port: int, name: str) -> None:
     path = {"landing": "/", "docs": "/docs/"}.get(name, f"/docs/{name}/")
@@ -152,6 +161,7 @@ def test_every_link_of_the_portal_leads_somewhere(port: int, name: str) -> None:
     assert len(paths) > 10
 
 
+@in_one
 def test_what_the_portal_shows_can_be_called(port: int, proxies: Proxies) -> None:
     base = f"{origin(port, proxies)}{BASE}"
     assert f"<code>{base}/v1</code>" in get(port, f"{BASE}/").body.decode()
@@ -178,6 +188,7 @@ def test_what_the_portal_shows_can_be_called(port: int, proxies: Proxies) -> Non
         } == {}
 
 
+@in_one
 def test_the_description_says_where_the_api_is(port: int) -> None:
     description: dict[str, Any] = get(port, f"{BASE}/openapi.json").json()
     assert description["servers"][0] == {"url": f"https://{HOST}{BASE}/v1", "description": "Production"}
@@ -215,6 +226,7 @@ class Browser:
         return answer
 
 
+@in_one
 def test_the_back_office_can_be_used(port: int, password: str) -> None:
     browser = Browser(port)
     redirected = browser.send("GET", f"{BASE}/admin/")
@@ -243,6 +255,7 @@ def test_the_back_office_can_be_used(port: int, password: str) -> None:
     assert {one: status for one in seen if (status := browser.send("GET", one).status) not in {200, 302, 405}} == {}
 
 
+@in_one
 def test_health_is_found_with_and_without_the_path(server: Gunicorn) -> None:
     for path in ("/livez", f"{BASE}/livez", "/animals/readyz"):
         assert get(server.port, path).status == 200
