@@ -1,9 +1,8 @@
-"""The interface document's facts, written out, against the published description and against the service.
+"""The interface document's facts, written out, against the published description.
 
 `interface.md` is the contract: a table here changes only when that document does.
 """
 
-import json
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -11,12 +10,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from categories.models import Category
-from pets.models import Pet
-from petstore_site.apikeys.models import APIKey
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory
-from tests.whole import shown
 
 # --- Section 2: resources and their fields ---------------------------------------------------------------------------
 
@@ -69,8 +64,6 @@ REMOVAL = datetime(2030, 12, 5, tzinfo=UTC)
 
 # --- Sections 5, 7, 8, 9: authentication, errors, limits, versioning -------------------------------------------------
 
-KNOWN_PET, UNKNOWN_PET = "/v1/pets/{pet}", "/v1/pets/9223372036854775807"
-UNAUTHORISED = [("GET", "/v1/pets"), ("POST", "/v1/pets"), ("GET", KNOWN_PET), ("GET", UNKNOWN_PET)]
 VERSION = "1.0.0"
 
 
@@ -78,11 +71,6 @@ VERSION = "1.0.0"
 def description(client: Client) -> dict[str, Any]:
     description: dict[str, Any] = client.get("/openapi.json").json()
     return description
-
-
-@pytest.fixture
-def pet(category: Category) -> Pet:
-    return PetFactory(name="Rex", category=category, status="sold")
 
 
 def operation(description: dict[str, Any], name: str) -> dict[str, Any]:
@@ -212,134 +200,11 @@ class TestRest:
         assert all(server["url"].endswith("/v1") for server in description["servers"])
 
 
-class TestListPets:
-    """Section 4.1, as the service does it."""
-
-    def test_a_json_array_of_pet(self, api: ApiClient, pet: Pet, category: Category) -> None:
-        answer = api.get("/v1/pets")
-        assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-        assert answer.json() == [shown(id=pet.pk, name="Rex", categoryId=category.pk, status="sold")]
-
-    @pytest.mark.parametrize(("query", "number"), [("", 20), ("?limit=1", 1), ("?limit=99", 99), ("?limit=100", 100)])
-    def test_limit_is_the_maximum(self, api: ApiClient, category: Category, query: str, number: int) -> None:
-        PetFactory.create_batch(101, category=category)
-        assert len(api.get(f"/v1/pets{query}").json()) == number
-
-    @pytest.mark.parametrize("limit", [-1, 0, 101, 1000])
-    def test_limit_is_from_1_to_100(self, api: ApiClient, limit: int) -> None:
-        assert api.get(f"/v1/pets?limit={limit}").status_code == 400
-
-    @pytest.mark.parametrize("status", STATUSES)
-    def test_only_animals_with_the_status(self, api: ApiClient, category: Category, status: str) -> None:
-        made = {value: PetFactory(category=category, status=value).pk for value in STATUSES}
-        assert [(row["id"], row["status"]) for row in api.get(f"/v1/pets?status={status}").json()] == [
-            (made[status], status)
-        ]
-
-
-BAD_BODIES: list[Any] = [
-    {},
-    {"name": "Rex"},
-    {"categoryId": 1},
-    {"name": 1, "categoryId": 1},
-    {"name": None, "categoryId": 1},
-    {"name": "Rex", "categoryId": "1"},
-    {"name": "Rex", "categoryId": 1.5},
-    {"name": "Rex", "categoryId": None},
-    {"name": "Rex", "categoryId": 2**63},
-    {"name": "Rex", "categoryId": 1, "status": "lost"},
-    {"name": "Rex", "categoryId": 1, "status": None},
-    [],
-    "Rex",
-    None,
-]
-
-
-class TestCreatePet:
-    """Section 4.2, as the service does it."""
-
-    @pytest.mark.parametrize("status", [None, *STATUSES])
-    def test_the_created_animal_with_its_id(self, api: ApiClient, category: Category, status: str | None) -> None:
-        sent = {"name": "Rex", "categoryId": category.pk} | ({"status": status} if status else {})
-        answer = api.post("/v1/pets", sent)
-        made = Pet.objects.get()
-        assert (answer.status_code, answer["Content-Type"]) == (201, "application/json")
-        assert answer.json() == shown(**sent, id=made.pk)
-
-    @pytest.mark.parametrize("body", BAD_BODIES, ids=json.dumps)
-    def test_missing_or_invalid_values_are_a_400(self, api: ApiClient, body: Any) -> None:
-        CategoryFactory(pk=1)
-        answer = api("POST", "/v1/pets", json.dumps(body).encode())
-        assert_error(answer, 400)
-        assert not Pet.objects.exists()
-
-    def test_category_ids_are_int64(self, api: ApiClient) -> None:
-        CategoryFactory(pk=2**63 - 1)
-        answer = api.post("/v1/pets", {"name": "Rex", "categoryId": 2**63 - 1})
-        assert (answer.status_code, answer.json()["categoryId"]) == (201, 2**63 - 1)
-
-
-class TestGetPet:
-    """Section 4.3, as the service does it."""
-
-    def test_the_animal(self, api: ApiClient, pet: Pet, category: Category) -> None:
-        answer = api.get(f"/v1/pets/{pet.pk}")
-        assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-        assert answer.json() == shown(id=pet.pk, name="Rex", categoryId=category.pk, status="sold")
-
-    def test_pet_ids_are_int64(self, api: ApiClient, category: Category) -> None:
-        PetFactory(pk=2**63 - 1, category=category)
-        assert api.get(f"/v1/pets/{2**63 - 1}").json()["id"] == 2**63 - 1
-
-    def test_an_unknown_animal_is_a_404(self, api: ApiClient) -> None:
-        assert_error(api.get(UNKNOWN_PET), 404)
-
-    def test_the_day_of_removal_is_announced_on_every_answer(self, api: ApiClient, pet: Pet) -> None:
-        for path in (f"/v1/pets/{pet.pk}", UNKNOWN_PET):
-            answer = api.get(path)
-            assert answer["Deprecation"].startswith("@")
-            assert parsedate_to_datetime(answer["Sunset"]) == REMOVAL
-
-
-def assert_error(answer: Any, status: int) -> None:
-    """Section 7: an Error body whose `status` repeats the HTTP status code."""
-    assert (answer.status_code, answer["Content-Type"]) == (status, "application/json")
-    body = answer.json()
-    assert [(name, type(value)) for name, value in body.items()] == [("code", str), ("message", str), ("status", int)]
-    assert body["status"] == status
-    assert body["code"]
-    assert body["message"]
-
-
-class TestAuthentication:
-    """Section 5, as the service does it."""
-
-    @pytest.mark.parametrize(("method", "path"), UNAUTHORISED)
-    @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer nonsense", "Basic cGV0czpwZXRz"])
-    def test_a_missing_or_invalid_key_is_a_401(
-        self, stranger: ApiClient, pet: Pet, method: str, path: str, header: str | None
-    ) -> None:
-        headers = {} if header is None else {"Authorization": header}
-        body = {"name": "Rex", "categoryId": pet.category_id} if method == "POST" else None
-        assert_error(stranger(method, path.format(pet=pet.pk), body, **headers), 401)
-        assert Pet.objects.count() == 1
-
-    @pytest.mark.parametrize(("method", "path"), UNAUTHORISED)
-    def test_a_revoked_key_is_a_401(self, pet: Pet, method: str, path: str) -> None:
-        key, secret = APIKey.objects.issue(name="Gone")
-        key.revoke()
-        assert_error(ApiClient(secret)(method, path.format(pet=pet.pk)), 401)
-
-    def test_the_key_is_sent_as_a_bearer_token(self, stranger: ApiClient, key: str) -> None:
-        assert stranger.get("/v1/pets", Authorization=f"Bearer {key}").status_code == 200
-
-
-def test_the_version_is_in_the_path(api: ApiClient) -> None:
-    assert [api.get(path).status_code for path in ("/v1/pets", "/pets", "/v2/pets")] == [200, 404, 404]
-
-
-def test_no_operation_changes_or_removes_an_animal(api: ApiClient, pet: Pet) -> None:
-    before = Pet.objects.values().get()
-    for method in ("PUT", "PATCH", "DELETE", "POST"):
-        assert_error(api(method, f"/v1/pets/{pet.pk}", {"name": "Max", "status": "available"}), 405)
-    assert Pet.objects.values().get() == before
+def test_ids_are_int64(api: ApiClient) -> None:
+    """Sections 4.2 and 4.3, as the service does it: `tests/recorded` has its other responses."""
+    largest = 2**63 - 1
+    category = CategoryFactory(pk=largest)
+    answer = api.post("/v1/pets", {"name": "Rex", "categoryId": largest})
+    assert (answer.status_code, answer.json()["categoryId"]) == (201, largest)
+    PetFactory(pk=largest, category=category)
+    assert api.get(f"/v1/pets/{largest}").json()["id"] == largest

@@ -1,16 +1,13 @@
-"""The asynchronous door: what it does itself is what Django would do, and it admits no more than it can serve."""
+"""The asynchronous door in front of real sockets: it admits no more than it can serve."""
 
 import http.client
-import json
 import os
-import random
 import signal
 import socket
 import statistics
 import struct
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -18,31 +15,9 @@ import pytest
 from petstore_site.door.adapter import DEADLINE
 from petstore_site.door.threads import STALL_SECONDS
 from tests.meanwhile import meanwhile
-from tests.protocol.wire import exchange, request
-from tests.server import SECONDS, Answer, Gunicorn, bearer, head_of_post, running_server, send_on, until
+from tests.protocol.wire import request
+from tests.server import SECONDS, Gunicorn, bearer, running_server, send_on, until
 from tests.timed import at_once, timed
-
-DIFFERENT = {"date", "x-request-id"}
-QUERIES = [
-    "limit=1",
-    "limit=3",
-    "limit=100",
-    "limit=0",
-    "limit=x",
-    "status=sold",
-    "status=lost",
-    "cursor=x",
-    "a=b",
-    "%",
-]
-PATHS = [
-    "/v1/pets", "/v1/pets", "/v1/pets", "/v1/pets/1", "/v1/pets/360", "/v1/pets/999999", "/v1/pets/0", "/v1/pets/",
-    "/v1%2Fpets", "/v1/pets%2F1", "/v1/pets/1%2f2",
-]  # fmt: skip
-HEADERS: list[dict[str, str]] = [
-    {}, {}, {"If-None-Match": "*"}, {"If-None-Match": '"x"'}, {"Authorization": "Bearer x"}, {"Authorization": "Basic x"},
-    {"Host": "evil.example"}, {"X-Forwarded-Proto": "https"}, {"Accept": "text/html"}, {"Origin": "https://a.example"},
-]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -59,61 +34,6 @@ def key(server: Gunicorn) -> str:
 
 def connection_to(server: Gunicorn) -> http.client.HTTPConnection:
     return http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
-
-
-def shown(answer: Answer) -> tuple[int, list[tuple[str, str]], bytes]:
-    headers = [(name.lower(), value) for name, value in answer.headers.items()]
-    return answer.status, [pair for pair in headers if pair[0] not in DIFFERENT], answer.body
-
-
-def test_the_responses_of_the_event_loop_are_those_of_django(database: str, server: Gunicorn, key: str) -> None:
-    numbers = random.Random(1)
-    other = "tests.door.threads_settings"
-    with running_server(database=database, workers=1, ALLOWED_HOSTS="127.0.0.1", DJANGO_SETTINGS_MODULE=other) as plain:
-        through, around = connection_to(server), connection_to(plain)
-        statuses: Counter[int] = Counter()
-        for _ in range(400):
-            query = "&".join(numbers.sample(QUERIES, numbers.randrange(3)))
-            target = f"{numbers.choice(PATHS)}?{query}" if query else numbers.choice(PATHS)
-            method = numbers.choice(["GET", "GET", "GET", "HEAD", "OPTIONS"])
-            headers = bearer(key) | {"Host": "127.0.0.1"} | numbers.choice(HEADERS)
-            got, wanted = (shown(send_on(each, method, target, headers=headers)) for each in (through, around))
-            assert got == wanted, (method, target, headers)
-            statuses[got[0]] += 1
-        through.close()
-        around.close()
-    assert set(statuses) >= {200, 304, 400, 401, 404}
-
-
-@pytest.mark.parametrize(
-    ("sent", "scheme"),
-    [
-        (["https, http"], "https"),
-        (["http, https"], "http"),
-        (["https", "http"], "https"),
-        (["http", "https"], "http"),
-        ([" https ,http"], "https"),
-    ],
-)
-def test_the_first_proxy_says_which_scheme_the_caller_used(
-    behind_proxies: Gunicorn, key: str, sent: list[str], scheme: str
-) -> None:
-    """Each proxy on the way adds its own, in the same line or in another one."""
-    lines = [f"X-Forwarded-Proto: {each}" for each in sent]
-    body = b'{"name":"Rex","categoryId":1}'
-    new = head_of_post(key, *lines, f"Content-Length: {len(body)}") + body
-    [listed] = exchange(behind_proxies.port, request("/v1/pets?limit=1", f"Authorization: Bearer {key}", *lines))
-    [added] = exchange(behind_proxies.port, new)
-    origin = f"{scheme}://127.0.0.1/v1/pets"
-    assert (listed.status, listed.headers["Link"].startswith(f"<{origin}?limit=1&cursor=")) == (200, True)
-    assert (added.status, added.headers["Location"]) == (201, f"{origin}/{json.loads(added.body)['id']}")
-
-
-@pytest.fixture(scope="module")
-def behind_proxies(database: str, server: Gunicorn) -> Iterator[Gunicorn]:
-    """A service with the animals of `server` that trusts its proxies."""
-    with running_server(database=database, workers=1, ALLOWED_HOSTS="127.0.0.1", BEHIND_TLS_PROXY="true") as service:
-        yield service
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])

@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import furnish, sign_in
-from tests.server import Gunicorn, running_server
+from tests.server import running_server
 
 
 def test_the_first_page_is_short(browser: Browser, browser_context_args: dict[str, Any]) -> None:
@@ -17,26 +17,6 @@ def test_the_first_page_is_short(browser: Browser, browser_context_args: dict[st
         page.set_viewport_size({"width": 1440, "height": 900})
         sign_in(page)
         assert page.evaluate("document.documentElement.scrollHeight") <= 1200
-
-
-def test_what_is_sold_is_on_the_page_at_once(office: Page, server: Gunicorn) -> None:
-    key = server.issue_key("Seller")
-    category = server.get("/v1/categories", key).json()[0]["id"]
-    pet = server.post("/v1/pets", key, {"name": "Sold today", "categoryId": category}).json()["id"]
-    office.goto(f"/admin/pets/pet/{pet}/change/")
-    office.get_by_role("button", name="Mark sold").click()
-    expect(office.locator(".messagelist")).to_contain_text("Marked Sold today sold.")
-    office.goto("/admin/")
-    days = office.get_by_role("region", name="The last 30 days, day by day")
-    today = days.locator("tbody tr").first
-    expect(today).to_be_hidden()
-    days.get_by_text("Every day as a table").focus()
-    office.keyboard.press("Enter")
-    expect(today).to_be_visible()
-    expect(days.locator("tbody tr")).to_have_count(30)
-    today.get_by_role("link").nth(1).click()
-    office.wait_for_url(re.compile("sold_from"))
-    expect(office.locator("#result_list")).to_contain_text("Sold today")
 
 
 def test_it_is_dark_when_the_person_wants_it_dark(office: Page) -> None:

@@ -1,10 +1,9 @@
-"""Files in the back office: one with an error in a row is sent, fixed, imported and undone; a list is downloaded."""
+"""Files in the back office: one with an error in a row is sent, fixed, imported and undone."""
 
 import csv
 import io
 from pathlib import Path
 
-import openpyxl
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -102,21 +101,6 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
     expect(office.locator("#result_list .field-status summary").last).to_have_text("Available")
 
 
-def test_what_the_list_shows_is_downloaded(office: Page, server: Gunicorn, tmp_path: Path) -> None:
-    file = tmp_path / "list.csv"
-    file.write_text(text_of([["LIST-1", "Nutmeg", "Rabbits", "sold"], ["LIST-2", "Poppy", "Rabbits", "pending"]]))
-    server.manage("import_pets", str(file))
-    office.goto(f"{PETS}?q=LIST-&status__exact=sold")
-    name, content = downloaded(office, "Export as CSV", tmp_path)
-    assert name.endswith(".csv")
-    header, row = content.decode("utf-8-sig").splitlines()
-    assert (header, row.partition(",")[2]) == (",".join(["id", *HEADER]), "LIST-1,Nutmeg,Rabbits,sold")
-    name, content = downloaded(office, "Export as XLSX", tmp_path)
-    assert name.endswith(".xlsx")
-    sheet = openpyxl.load_workbook(io.BytesIO(content)).worksheets[0]
-    assert [row[1:] for row in sheet.values] == [tuple(HEADER), ("LIST-1", "Nutmeg", "Rabbits", "sold")]
-
-
 @pytest.mark.slow
 def test_a_large_file_is_stopped_left_and_found_again(office: Page, tmp_path: Path) -> None:
     """On a phone, with as many rows as are allowed, so that its check is not over before the test is where it stops it."""
@@ -162,24 +146,3 @@ def page_that_asks(page: Page, word: str) -> str:
     page.get_by_role("button", name="Check the file").click()
     page.wait_for_url("**/columns/")
     return f"{word}.csv"
-
-
-def test_a_suppliers_sheet_is_matched_and_remembered(office: Page) -> None:
-    """Two clicks after the file is chosen and sent."""
-    page_that_asks(office, "Farm")
-    expect(office.get_by_role("radio", name="Central European Windows-1250")).to_be_checked()
-    expect(office.get_by_role("radio", name="Row 4 has the column names")).to_be_checked()
-    expect(office.get_by_label("Kind is")).to_have_value("category")
-    office.get_by_role("radio", name="Western Windows-1252").check()
-    office.get_by_role("button", name="Read the columns again").click()
-    expect(office.get_by_text("¯ó³wik, Œnie¿ka")).to_be_visible()
-    office.get_by_role("radio", name="Central European Windows-1250").check()
-    office.get_by_role("button", name="Check the rows").click()
-    expect(office.get_by_text("The columns were read again.")).to_be_visible()
-    office.get_by_role("button", name="Check the rows").click()
-    expect(office.locator("#plan")).to_contain_text("Śnieżka")
-    office.get_by_role("button", name="Import 2 rows").first.click()
-    expect(office.get_by_role("heading", level=1)).to_contain_text(": 2 added")
-    office.goto(f"{IMPORTS}add/")
-    office.get_by_role("button", name="Forget Farm").click()
-    expect(office.get_by_text("Columns of “Farm” forgotten.")).to_be_visible()
