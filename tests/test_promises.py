@@ -30,7 +30,7 @@ TESTS = {
         ],
         "Every response is in the API description.": ["tests/contract/test_description_holds.py"],
         "A rate limit is exact": [
-            "tests/test_live.py::test_a_rate_limit_is_exact_across_workers",
+            "tests/properties/test_limits.py::test_exactly_the_limit_passes_however_many_ask",
             "tests/operating/test_two_instances.py::test_a_limit_is_exact_over_both",
         ],
         "A revoked key is dead after 1 s.": [
