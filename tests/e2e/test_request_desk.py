@@ -10,13 +10,19 @@ DESK = "/admin/request_desk/requestrecord/"
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 
 
+def wait_until_saved(server: Gunicorn, request_id: str) -> None:
+    """Wait until the process that served the request has saved its record."""
+    code = f"print(RequestRecord.objects.filter(request_id={request_id!r}).exists())"
+    code = f"from petstore_site.request_desk.models import RequestRecord; {code}"
+    until(lambda: server.manage("shell", "--verbosity=0", "--command", code).strip() == "True")
+
+
 def test_a_complaint_is_found_by_its_id(office: Page, server: Gunicorn) -> None:
     secret = server.issue_key("Complaining <b>shop</b>")
     answer = server.post("/v1/pets", secret, {"name": "Rex", "categoryId": 999_999_999})
     assert answer.status == 400
     request_id = answer.headers["X-Request-ID"]
-    is_saved = f"from petstore_site.request_desk.models import *; print(RequestRecord.objects.filter(request_id={request_id!r}).exists())"
-    until(lambda: server.manage("shell", "--verbosity=0", "--command", is_saved).strip() == "True")
+    wait_until_saved(server, request_id)
     office.set_viewport_size({"width": 1024, "height": 768})
     office.goto(DESK)
     office.get_by_label("X-Request-ID").fill(f"  X-Request-ID: {request_id} ")

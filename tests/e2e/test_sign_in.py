@@ -125,16 +125,6 @@ def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn) -> None:
     expect(page.get_by_role("heading", level=1)).to_contain_text("Welcome, ")
 
 
-def test_after_five_failures_the_account_is_locked(page: Page, server: Gunicorn, complaints: list[str]) -> None:
-    given = account(server, "ben")
-    for _ in range(5):
-        fill_in(page, "ben", "a guess")
-        expect(page.locator(".errornote:visible")).to_have_text("The username or the password is not correct.")
-    fill_in(page, "ben", given)
-    expect(page.locator(".errornote:visible")).to_contain_text("Too many failed attempts.")
-    complaints[:] = [complaint for complaint in complaints if "429" not in complaint]  # of the form that was locked
-
-
 def test_a_passkey_is_set_up_and_opens_alone(page: Page, server: Gunicorn) -> None:
     authenticator(page)
     choose_password(page, server, "cleo")

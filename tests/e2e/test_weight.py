@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from tests.e2e.test_animals import PETS
-from tests.e2e.test_request_desk import wait_until
+from tests.e2e.test_request_desk import wait_until_saved
 from tests.server import ROOT, Gunicorn
 
 STYLES = ROOT / "petstore_site" / "static" / "petstore" / "back-office.css"
@@ -77,7 +77,7 @@ def test_a_name_of_255_characters_makes_no_page_wider(
     pet = server.get("/v1/pets?limit=1", key).json()[0]
     office.set_viewport_size({"width": width, "height": height})
     rejected = server.get("/v1/categories/0", key)
-    wait_until(server, f"RequestRecord.objects.filter(request_id={rejected.headers['X-Request-ID']!r}).exists()")
+    wait_until_saved(server, rejected.headers["X-Request-ID"])
     wide: dict[str, Any] = {}
     for address in (
         "/docs/",
