@@ -114,7 +114,6 @@ def test_a_large_file_is_stopped_left_and_found_again(office: Page, tmp_path: Pa
         office.get_by_role("button", name="Check the file").click()
 
     def stop() -> None:
-        expect(office.get_by_text("Checking the file")).to_be_visible()
         office.get_by_role("button", name="Stop").click()
         expect(office.get_by_text("It was stopped. Nothing changed.")).to_be_visible(timeout=60_000)
 
