@@ -51,18 +51,12 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
     after the commit, a signal too, changes nothing: the outcome says that it is done. Raises `OutcomeUnknownError` if
     the database was lost in the very moment of the commit.
     """
-    with open_source(name, max_unpacked=options.reading.max_unpacked) as source:
-        return import_source(source, options, Sender(who=account()), progress)
-
-
-def import_source(source: Source, options: Options, sender: Sender, progress: Progress) -> Outcome:
-    """Import an opened file as `import_file` does, in the name of `sender`."""
-    with only_import():
-        return import_locked(source, options, sender, progress)
+    with open_source(name, max_unpacked=options.reading.max_unpacked) as source, only_import():
+        return import_locked(source, options, Sender(who=account()), progress)
 
 
 def import_locked(source: Source, options: Options, sender: Sender, progress: Progress) -> Outcome:
-    """Import an opened file as `import_source` does; the caller holds the lock."""
+    """Import an opened file as `import_file` does, in the name of `sender`; the caller holds the lock."""
     with clear_rejections(), ExitStack() as files:
         try:
             work = _Import(source, options, sender, progress, files)

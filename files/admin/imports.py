@@ -19,8 +19,7 @@ from changes.admin import RecordAdmin, column, moment
 from changes.naming import who
 from changes.times import NOTHING
 from files import page, queue
-from files.admin.columns import ColumnsForm, ReadingForm
-from files.admin.upload_form import UploadForm
+from files.admin.forms import ColumnsForm, ReadingForm, UploadForm
 from files.downloads import CONTENT_TYPES, headers, template
 from files.errors import ImportRejectedError
 from files.export import FileFormat
@@ -146,7 +145,7 @@ class ImportRunAdmin(RecordAdmin):
         if form.is_valid():
             profile = form.cleaned_data["called"] if form.cleaned_data["remember"] else None
             try:
-                choose(upload, form.reading(), profile=profile, sender=_sender())
+                choose(upload, form.reading(), profile=profile, sender=Sender(who=acting().actor[:150]))
                 return self._check(upload)
             except ImportRejectedError as error:
                 form.add_error(None, str(error))
@@ -260,7 +259,3 @@ def _counted(run: ImportRun, count: int) -> str:
 
 def _may_add_categories(request: Any) -> bool:
     return bool(request.user.has_perm("categories.add_category"))
-
-
-def _sender() -> Sender:
-    return Sender(who=acting().actor[:150])
