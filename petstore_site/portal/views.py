@@ -178,7 +178,7 @@ def _search_index() -> str:
             "Errors",
             reverse("error-help", args=[name]),
             _rendered("error", name),
-            also=f"{code.status.value} {code.status.phrase}",
+            also=f"{code.status.value} {code.status.phrase} error",
         )
         for name, code in CODES.items()
     ]

@@ -71,7 +71,7 @@ def test_what_stands_on_every_page_is_not_found(index: list[Entry]) -> None:
 
 def test_an_error_is_found_by_its_status_and_by_all_of_its_page(index: list[Entry]) -> None:
     (found,) = (entry for entry in index if entry.address.startswith("/docs/errors/pet_not_found"))
-    assert found.also == "404 Not Found missing deleted gone"
+    assert found.also == "404 Not Found error missing deleted gone invalid unknown id"
     assert "Use IDs from the list of animals." in found.text
 
 

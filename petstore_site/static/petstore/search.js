@@ -24,7 +24,7 @@ async function load() {
   try {
     const [response] = await Promise.all([fetch(dialog.dataset.index), loadLibrary()]);
     const rows = await response.json();
-    index = new MiniSearch({ fields: ["title", "also", "text"], storeFields: ["title", "also", "text", "address", "page", "level"], processTerm: term });
+    index = new MiniSearch({ fields: ["title", "also", "text"], storeFields: ["title", "also", "text", "address", "page", "level"], tokenize: words, processTerm: forms, searchOptions: { processTerm: terms } });
     index.addAll(rows.map(([title, text, address, page, level, also], id) => ({ id, title, text, address, page, level, also })));
   } catch {
     loading = undefined; // the next time the dialog opens it is tried again
@@ -35,42 +35,68 @@ async function load() {
   search();
 }
 
-const COMMON = new Set("a an and any api are be can could do does for from has have how i if in is it me my need of on or our should the there to want was we what when where which who why with you your".split(" "));
+const COMMON = new Set("a about an and any are as be by can could do does for from has have how i if in is it me my need of on or our should the there to use using want was we what when where which who why with you your".split(" "));
 
-/** Return a word as it is looked up: in lower case and in the singular. A word that says nothing is left out. */
-function term(word) {
-  const lower = word.toLowerCase();
-  if (COMMON.has(lower)) return null;
-  if (lower.length > 4 && lower.endsWith("ies")) return `${lower.slice(0, -3)}y`;
-  return lower.length > 3 && /[^su]s$/.test(lower) ? lower.slice(0, -1) : lower;
+const words = (text) => text.split(/[^\p{L}\p{N}]+/u);
+
+/** Return what words such as "paginate", "paginated" and "pagination" have in common. */
+const stem = (word) =>
+  word
+    .replace(/ies$/, "y")
+    .replace(/(..[^su])s$/, "$1")
+    .replace(/^(.{4,}?)(able|at|e|ed|er|ible|ing|ion|ly|or|s)+$/, "$1")
+    .replace(/([^ls])\1$/, "$1");
+
+/** Return what a word is looked up by: the stem of each part of a name such as "getPetById". A word that says nothing is left out. */
+const terms = (word) =>
+  word
+    .replace(/(\p{Ll})(?!Script)(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .toLowerCase()
+    .split(" ")
+    .filter((part) => part && !COMMON.has(part))
+    .map((part) => stem(part).replace(/^pet$/, "animal"));
+
+const termsOf = (text) => words(text).flatMap(terms);
+
+/** Return what a word of a page is found by: its terms, and the word as it is written. */
+function forms(word) {
+  const found = terms(word);
+  return found.length ? [...new Set([...found, word.toLowerCase()])] : found;
 }
 
-/** Return the words of a text as one text to compare. */
-const plain = (text) => text.split(/[^\p{L}\p{N}]+/u).map(term).filter(Boolean).join(" ");
+/** Prefer a page's own title, and the API to its clients. */
+const LEVELS = { 1: 2, 2: 1.5, 3: 1 };
+const PAGES = { Clients: 0.5, Changelog: 0.3, Errors: 0.6 };
 
-/** Prefer a title that is what was typed, then one that begins with it, then a page's own title, then the API to its clients. */
-function weight(entry, typed) {
-  const title = plain(entry.title);
-  const said = ` ${title} ${plain(entry.also)} `.includes(` ${typed} `);
-  const fit = title === typed ? 8 : title.startsWith(typed) ? 3 : said ? 2 : 1;
-  return fit * { 1: 2, 2: 1.5, 3: 1 }[entry.level] * (entry.page === "Clients" ? 0.5 : 1);
-}
-
-/** Find every word as it is written, else with typos, and after that some of the words. */
+/** Find pages with the words, some of them, or words that are written alike: the more of them and the rarer, the better. */
 function find(text) {
-  const typed = plain(text);
-  const options = { prefix: true, boost: { title: 3, also: 2 }, boostDocument: (_id, _term, entry) => weight(entry, typed) };
+  const typed = termsOf(text);
+  const options = { prefix: true, boost: { title: 3, also: 2 } };
   const fuzzy = (word) => (word.length > 7 ? 2 : word.length > 3 ? 1 : 0);
-  const search = (more) => index.search(text, { ...options, ...more });
-  const first = (...ways) => ways.map(search).find((found) => found.length) ?? [];
-  const all = [...first({ combineWith: "AND" }, { combineWith: "AND", fuzzy }), ...first({}, { fuzzy })];
-  return all.filter((hit, at) => all.findIndex(({ id }) => id === hit.id) === at).slice(0, MOST);
+  const exact = index.search(text, options);
+  const found = exact.some((hit) => hit.queryTerms.length === typed.length) ? exact : index.search(text, { ...options, fuzzy });
+  const rarity = (term) => Math.log(1 + found.length / (1 + found.filter((hit) => hit.queryTerms.includes(term)).length));
+  const rare = new Map(typed.map((term) => [term, rarity(term)]));
+  const share = (some) => some.reduce((sum, term) => sum + rare.get(term), 0) / typed.reduce((sum, term) => sum + rare.get(term), 0);
+  const score = (hit) => {
+    const title = termsOf(hit.title);
+    const also = termsOf(hit.also);
+    const isTitle = title.join(" ") === typed.join(" ");
+    const inTitle = typed.every((term) => title.includes(term));
+    const isSaid = ` ${also.join(" ")} `.includes(` ${typed.join(" ")} `);
+    const isKnown = typed.every((term) => title.includes(term) || also.includes(term));
+    const isError = hit.page === "Errors"; // people type its code, or its subject
+    const isWritten = hit.title.toLowerCase() === text.trim().toLowerCase();
+    const fit = isWritten ? 16 : isTitle && !isError ? 8 : isSaid || (inTitle && !isError) ? 3 : isKnown ? 2 : 1;
+    return hit.score * fit * share(hit.queryTerms) ** 2 * LEVELS[hit.level] * (PAGES[hit.page] ?? 1);
+  };
+  return found.map((hit) => ({ ...hit, score: score(hit) })).sort((one, other) => other.score - one.score).slice(0, MOST);
 }
 
 /** Return the text around the first word that was found, with the words marked. */
 function excerpt(hit) {
-  const words = Object.keys(hit.match).sort((a, b) => b.length - a.length);
-  const pattern = new RegExp(`(${words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "iu");
+  const matches = Object.keys(hit.match).sort((a, b) => b.length - a.length);
+  const pattern = new RegExp(`(${matches.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "iu");
   const at = Math.max(0, hit.text.search(pattern) - 40);
   const part = (at > 0 ? "…" : "") + hit.text.slice(at, at + 130);
   const line = element("span", "hit-text");
