@@ -80,13 +80,16 @@ def _in_words(change: Change) -> Callable[[Planned], list[tuple[str, str, str]]]
 
     Categories that the undo brings back are named too.
     """
-    categories = {each.pk: str(each) for each in (*deleted_categories(change), *Category.objects.all())}
+    categories = {each.pk: str(each) for each in Category.objects.all()}
     fields: Any = Pet._meta.fields  # noqa: SLF001 - Django's documented name
     labels = {field.attname: capfirst(str(field.verbose_name)) for field in fields}
 
     def word(name: str, value: Any) -> str:
         if name == CATEGORY.name:
-            return categories.get(value, "a deleted category")
+            if value not in categories:
+                back = {each.pk: str(each) for each in deleted_categories(change)}
+                categories.update({value: "a deleted category"} | back)
+            return categories[value]
         return str(PetStatus(value).label) if name == STATUS.name else value or "none"
 
     def fields_of(planned: Planned) -> list[tuple[str, str, str]]:
