@@ -264,8 +264,7 @@ def test_it_ends_with_gunicorn_however_that_ends(server: Gunicorn) -> None:
 
 def test_two_instances_share_the_work_and_do_nothing_twice(server: Gunicorn, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    both = {name: server.environment[name] for name in ("DATABASE_URL", "WEB_CONCURRENCY")}
-    other = Gunicorn(tmp_path / "other", **both)
+    other = Gunicorn(tmp_path / "other", DATABASE_URL=server.environment["DATABASE_URL"], WEB_CONCURRENCY="1")
     other.wait_until_ready(workers=1)
     do(server, ADD)
     do(server, BEGIN["bulk"])

@@ -1,4 +1,4 @@
-"""How often the process for work was killed amid the next block of a change."""
+"""How often the process for work was killed during the next block of a change."""
 
 from django.db import migrations, models
 

@@ -1,6 +1,6 @@
 """A description that breaks the clients of the last release must not pass by accident.
 
-One idea: what a release describes stays word for word, and more may stand beside it where clients expect that. So a
+One idea: what a release describes stays word for word, and more may be beside it where clients expect that. So a
 change that would break nobody, such as a longer name that may be sent, is found too: it gets a line in `INTENDED`.
 """
 
@@ -18,7 +18,7 @@ import yaml
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
 OPEN = {"paths", "parameters", "responses", "headers", "content", "components", "schemas", "securitySchemes", "properties"}  # fmt: skip
-"""Where more may stand, besides a method at a path."""
+"""Where more may come, besides a method at a path."""
 
 WORDS = {"description", "summary", "title", "example", "examples", "tags", "deprecated"}
 """Keywords on which no client depends."""
