@@ -1,5 +1,6 @@
 """A connection: uvicorn's, with Errors and limits where it has none (docs/decisions/0032)."""
 
+import asyncio
 import re
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -129,11 +130,16 @@ class Guard(HttpToolsProtocol):
         host, path, query = target.groups(b"")
         if host:
             self.headers[:] = [field for field in self.headers if field[0] != b"host"] + [(b"host", host)]
-            self.url = b"%b?%b" % (path or b"/", query)
-        self.expect_100_continue &= version == "1.1"
-        super().on_headers_complete()
-        self.cycle.__class__, self.cycle.transport = Cycle, self
-        self.cycle.keep_alive &= not (self.is_leaving or self.parser.should_upgrade())
+        self.scope |= {
+            "method": method.decode(), "http_version": version, "raw_path": path or b"/", "query_string": query
+        }  # fmt: skip
+        keep_alive = version == "1.1" and self.parser.should_keep_alive() and not self.parser.should_upgrade()
+        self.cycle = Cycle(
+            self.scope, self, self.flow, self.logger, self.access_logger, self.access_log,  # type: ignore[arg-type]
+            self.server_state.default_headers, asyncio.Event(), self.expect_100_continue and version == "1.1",
+            keep_alive and not self.is_leaving, self.on_response_complete,
+        )  # fmt: skip
+        self._start_asgi_task(self.cycle, self.app)
         self._deadline.cancel()
         self._in_head, self._is_active, self._length = False, True, int(fields.get(b"content-length", 0))
 

@@ -17,7 +17,8 @@ from tests.server import ROOT
 
 SERVER = {
     "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol": {
-        "client", "cycle", "expect_100_continue", "flow", "headers", "loop", "on_response_complete", "parser",
+        "_start_asgi_task", "access_log", "access_logger", "app", "client", "cycle", "expect_100_continue", "flow",
+        "headers", "logger", "loop", "on_response_complete", "parser", "scope", "server_state",
         "shutdown", "timeout_keep_alive_handler", "transport", "url",
     },
     "uvicorn.protocols.http.httptools_impl:RequestResponseCycle": {
