@@ -16,6 +16,7 @@ COPY commands commands
 COPY deploy deploy
 COPY docs docs
 COPY database database
+COPY files files
 COPY idempotency idempotency
 COPY pets pets
 COPY petstore_site petstore_site

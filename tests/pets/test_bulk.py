@@ -17,7 +17,7 @@ from pets.admin import bulk as admin
 from pets.models import Pet, Sale, SelectedBlock, Selection
 from pets.undoing import progress
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
+from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told, work_off
 
 BULK = "/admin/activity/"
 
@@ -218,9 +218,11 @@ def test_thousands_at_once(staff: Client, category: Category) -> None:
     asked = ask(staff, "become_sold", Pet.objects.latest("pk"), across=True)
     assert "100 of 2,520 shown" in asked.content.decode()
     confirm(staff, asked)
+    work_off()
     assert set(Pet.objects.values_list("status", flat=True)) == {"sold"}
     assert history_disagrees() == []
     undo(staff, Change.objects.get().pk)
+    work_off()
     assert set(Pet.objects.values_list("status", flat=True)) == {"available"}
     assert history_disagrees() == []
 

@@ -83,7 +83,7 @@ def _file() -> dict[str, Any]:
 
 def _confirmation() -> dict[str, Any]:
     upload = ImportUpload.objects.last()
-    return {"digest": upload.work["digest"]} if upload and upload.work else {}
+    return {"digest": upload.work.get("digest", "")} if upload and upload.work else {}
 
 
 FORMS: dict[str, Callable[[], dict[str, Any]]] = {
