@@ -172,7 +172,7 @@ class ImportRunAdmin(RecordAdmin):
         return self._work(request, self._upload(request, upload_id), confirmed)
 
     def work_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
-        """Show how far a thread came with a file, or what it found."""
+        """Show how far the check or the import of a file is, or what was found."""
         upload = self._upload(request, upload_id)
         if upload.work is None:
             raise Http404

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from django.core.management.base import CommandParser
+
 from commands.exits import Exit, ExitError
 from files.errors import BusyError, ImportRejectedError, OutcomeUnknownError
 from files.stopping import stoppable, too_late
@@ -18,8 +20,24 @@ def new_file(text: str) -> Path:
     return Path(text)
 
 
-def import_number(text: str) -> int:
-    """Return the number of an import; raises `ArgumentTypeError`."""
+def add_changes(parser: CommandParser) -> None:
+    """Add `--changes`, for all changes of an import."""
+    parser.add_argument(
+        "--changes",
+        type=new_file,
+        metavar="NEWFILE",
+        help="Write every change of a field to this file: CSV, or JSON lines if its name ends in .jsonl.",
+    )
+
+
+def add_run(parser: CommandParser) -> None:
+    """Add `run`, the number of an import."""
+    parser.add_argument(
+        "run", type=_import_number, metavar="RUN", help="The number of the import, as list_imports shows it."
+    )
+
+
+def _import_number(text: str) -> int:
     if not text.isdecimal():
         message = "must be the number of an import, as list_imports shows it."
         raise ArgumentTypeError(message)

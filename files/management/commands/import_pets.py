@@ -13,7 +13,7 @@ from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.doubts import known_encoding
 from files.errors import HeaderError, ImportRejectedError
-from files.management.base import ending, new_file
+from files.management.base import add_changes, ending, new_file
 from files.options import Options, Outcome
 from files.progress import Progress
 from files.readers.rows import Reading
@@ -169,12 +169,7 @@ class Command(StoreCommand):
             help="Import also references and names that look altered by a spreadsheet program or a wrong "
             "encoding, and references that look like that of another animal.",
         )
-        parser.add_argument(
-            "--changes",
-            type=new_file,
-            metavar="NEWFILE",
-            help="Write every change of a field to this file: CSV, or JSON lines if its name ends in .jsonl.",
-        )
+        add_changes(parser)
         parser.add_argument("--dry-run", action="store_true", help="Show what would change, and save nothing.")
         parser.add_argument("--allow-empty", action="store_true", help="Import a file that has no rows.")
         parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")

@@ -11,7 +11,7 @@ from commands.exits import ExitError
 from files.changes import Changes, done_by, recorded_changes
 from files.errors import ImportRejectedError
 from files.lock import is_free
-from files.management.base import import_number, new_file
+from files.management.base import add_changes, add_run
 from files.new_file import ChangesFile
 from files.report import animals, changes_as_json, counts, run_as_json, state, summary, switches
 from files.undo import Undone, undoable
@@ -26,15 +26,8 @@ class Command(StoreCommand):
     examples = ("12", "12 --changes changes.csv")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "run", type=import_number, metavar="RUN", help="The number of the import, as list_imports shows it."
-        )
-        parser.add_argument(
-            "--changes",
-            type=new_file,
-            metavar="NEWFILE",
-            help="Write every change of a field to this file: CSV, or JSON lines if its name ends in .jsonl.",
-        )
+        add_run(parser)
+        add_changes(parser)
 
     def handle(self, **options: Any) -> None:
         """Show it; one that is recorded as running and is not is recorded as killed first."""

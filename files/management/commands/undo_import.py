@@ -14,7 +14,7 @@ from commands.arguments import add_safety_options
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from commands.output import to_json
-from files.management.base import ending, import_number
+from files.management.base import add_run, ending
 from files.progress import Progress
 from files.undo import SeeLeft, Undone, undo_import, undoable
 from pets.plan import Planned
@@ -35,9 +35,7 @@ class Command(StoreCommand):
     examples = ("12 --dry-run", "12 --yes")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "run", type=import_number, metavar="RUN", help="The number of the import, as list_imports shows it."
-        )
+        add_run(parser)
         add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
