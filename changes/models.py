@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -166,6 +167,12 @@ class Change(models.Model):
         """Return since when no process works on it, if it runs and none does."""
         last = self.worked_at or self.made_at
         return last if self.state == State.RUNNING and self.run is None and timezone.now() - last > LATE else None
+
+
+def late() -> "models.QuerySet[Change]":
+    """Return the changes that run and that no process works on, newest first; `Change.waits_since` is of one."""
+    running = Change.objects.filter(state=State.RUNNING).defer("left")
+    return running.annotate(last=Coalesce("worked_at", "made_at")).filter(last__lt=timezone.now() - LATE)
 
 
 def undos_of(changes: Iterable[Change]) -> "models.QuerySet[Change]":

@@ -13,12 +13,11 @@ from datetime import datetime
 from itertools import takewhile
 
 from django.db import DatabaseError, connection
-from django.db.models import F, Min, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import F, Min
 from django.utils import timezone
 
 from changes.acting import begin_request, end_request, identify
-from changes.models import Change, State
+from changes.models import Change, State, late
 from changes.naming import who
 from changes.progress import LATE
 from database.errors import STATEMENT_TIMED_OUT, described, failure_of, sqlstate
@@ -112,12 +111,6 @@ def _running() -> list[Change]:
     """Return the changes that run. A command does its own, which no one can stop by a page, until it ends."""
     changes = Change.objects.filter(state=State.RUNNING).select_related("user").defer("left").order_by("pk")
     return [change for change in changes if change.user is not None or is_free()]
-
-
-def late() -> QuerySet[Change]:
-    """Return the changes that run and that no process works on, newest first."""
-    running = Change.objects.filter(state=State.RUNNING).defer("left")
-    return running.annotate(last=Coalesce("worked_at", "made_at")).filter(last__lt=timezone.now() - LATE)
 
 
 def waits_since() -> datetime | None:

@@ -11,6 +11,7 @@ from django.db.models import F, QuerySet, Value
 from django.urls import reverse
 from django.utils import timezone
 
+from changes.models import late
 from changes.naming import who
 from changes.times import in_sentence, last_days
 from pets.models import ImportRun, Pet, PetStatus
@@ -18,7 +19,6 @@ from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.overview import DAYS
 from petstore_site.apikeys.routes import operation
 from petstore_site.back_office.dashboard.addresses import listed
-from petstore_site.work import late
 
 LONG = timedelta(days=7)
 """How long an animal can be pending, and an import with errors is shown."""
