@@ -77,7 +77,8 @@ function find(text) {
   const found = exact.some((hit) => hit.queryTerms.length === typed.length) ? exact : index.search(text, { ...options, fuzzy });
   const rarity = (term) => Math.log(1 + found.length / (1 + found.filter((hit) => hit.queryTerms.includes(term)).length));
   const rare = new Map(typed.map((term) => [term, rarity(term)]));
-  const share = (some) => some.reduce((sum, term) => sum + rare.get(term), 0) / typed.reduce((sum, term) => sum + rare.get(term), 0);
+  const weight = (some) => some.reduce((sum, term) => sum + rare.get(term), 0);
+  const whole = weight(typed);
   const score = (hit) => {
     const title = termsOf(hit.title);
     const also = termsOf(hit.also);
@@ -88,7 +89,7 @@ function find(text) {
     const isError = hit.page === "Errors"; // people type its code, or its subject
     const isWritten = hit.title.toLowerCase() === text.trim().toLowerCase();
     const fit = isWritten ? 16 : isTitle && !isError ? 8 : isSaid || (inTitle && !isError) ? 3 : isKnown ? 2 : 1;
-    return hit.score * fit * share(hit.queryTerms) ** 2 * LEVELS[hit.level] * (PAGES[hit.page] ?? 1);
+    return hit.score * fit * (weight(hit.queryTerms) / whole) ** 2 * LEVELS[hit.level] * (PAGES[hit.page] ?? 1);
   };
   return found.map((hit) => ({ ...hit, score: score(hit) })).sort((one, other) => other.score - one.score).slice(0, MOST);
 }
