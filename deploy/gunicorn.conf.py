@@ -98,7 +98,7 @@ def on_starting(server: Arbiter) -> None:
     from django.db import connections  # noqa: PLC0415 - not before the settings are read
     from django.urls import get_resolver  # noqa: PLC0415
 
-    from petstore_site.public.health import known_migrations  # noqa: PLC0415
+    from petstore_site.serving.health import known_migrations  # noqa: PLC0415
 
     get_resolver().url_patterns  # noqa: B018 - reading it loads them
     known_migrations()
@@ -111,7 +111,7 @@ def _serve_metrics() -> subprocess.Popen[bytes]:
     # A process, because a thread could hold a lock while the master forks a worker. Its own session keeps Ctrl-C away:
     # it ends with the master.
     return subprocess.Popen(
-        [sys.executable, "-m", "petstore_site.requests.metrics", METRICS_HOST, str(METRICS_PORT), str(os.getpid())],
+        [sys.executable, "-m", "petstore_site.serving.metrics", METRICS_HOST, str(METRICS_PORT), str(os.getpid())],
         cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
 
@@ -124,8 +124,8 @@ def pre_fork(server: Arbiter, worker: Worker) -> None:
 
 def post_fork(_server: Arbiter, worker: Worker) -> None:
     """Give the worker its files of metrics, and the guard its Errors."""
-    from petstore_site.public.errors import reject  # noqa: PLC0415 - not before the settings are read
-    from petstore_site.requests import metrics  # noqa: PLC0415
+    from petstore_site.errors import reject  # noqa: PLC0415 - not before the settings are read
+    from petstore_site.serving import metrics  # noqa: PLC0415
 
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics.slot = worker.slot

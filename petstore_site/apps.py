@@ -34,7 +34,7 @@ class PetstoreSiteConfig(AppConfig):
         pre_create_historical_record.connect(sign)
         begin_command(sys.argv)
         if settings.SENTRY_DSN:
-            from petstore_site.requests import error_reports  # noqa: PLC0415 - its packages are an extra
+            from petstore_site.serving import error_reports  # noqa: PLC0415 - its packages are an extra
 
             error_reports.start()
 

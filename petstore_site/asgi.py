@@ -7,9 +7,9 @@ from django.conf import settings
 from petstore_site import wsgi
 
 if settings.TRACES_URL:
-    from petstore_site.door.tracing import TracedDoor as Door  # its packages are an extra
+    from petstore_site.serving.tracing import TracedDoor as Door  # its packages are an extra
 else:
-    from petstore_site.door.door import Door  # type: ignore[assignment]
+    from petstore_site.serving.door import Door  # type: ignore[assignment]
 
 application = Door(wsgi.application, settings.THREADS)
 

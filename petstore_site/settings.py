@@ -97,14 +97,14 @@ INSTALLED_APPS = [
 CORS_ALLOWED_ORIGINS: list[str] = [*env["CORS_ALLOWED_ORIGINS"]]
 
 MIDDLEWARE = [
-    "petstore_site.requests.middleware.ObservingMiddleware",
-    "petstore_site.api.APIMiddleware",  # what follows is for pages
-    "petstore_site.requests.middleware.HeadMiddleware",
-    "petstore_site.requests.middleware.CompressionMiddleware",
+    "petstore_site.serving.middleware.ObservingMiddleware",
+    "petstore_site.serving.api.APIMiddleware",  # what follows is for pages
+    "petstore_site.serving.middleware.HeadMiddleware",
+    "petstore_site.serving.middleware.CompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "rest.responses.PolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "petstore_site.requests.middleware.DatabaseErrorMiddleware",
+    "petstore_site.serving.middleware.DatabaseErrorMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -129,7 +129,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "petstore_site.public.environment.environment",
+                "petstore_site.portal.environment.environment",
                 "petstore_site.back_office.navigation.navigation",
             ],
             "libraries": {
@@ -259,7 +259,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = [*env["CSRF_TRUSTED_ORIGINS"]]
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HOSTED
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_PATH = SESSION_COOKIE_PATH = f"{BASE_PATH}/"
-CSRF_FAILURE_VIEW = "petstore_site.public.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "petstore_site.errors.csrf_failure"
 BEHIND_TLS_PROXY = env["BEHIND_TLS_PROXY"]
 SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # without a proxy, we cannot know whether a request used HTTPS
 SECURE_REDIRECT_EXEMPT = [rf"^{re.escape(BASE_PATH[1:])}/?(v1(/|$)|(livez|readyz)$)"]  # the API has Errors instead

@@ -4,7 +4,8 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from petstore_site.apikeys import schema  # noqa: F401 - importing registers it with drf-spectacular
-from petstore_site.public import description, health
+from petstore_site.portal import description
+from petstore_site.serving import health
 from rest.viewsets import UnknownRouteView
 
 admin.autodiscover()
@@ -21,8 +22,8 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "petstore_site.public.errors.bad_request"
-handler403 = "petstore_site.public.errors.permission_denied"
+handler400 = "petstore_site.errors.bad_request"
+handler403 = "petstore_site.errors.permission_denied"
 handler404 = "petstore_site.portal.views.not_found"
-handler429 = "petstore_site.public.errors.too_many_requests"
-handler500 = "petstore_site.public.errors.server_error"
+handler429 = "petstore_site.errors.too_many_requests"
+handler500 = "petstore_site.errors.server_error"

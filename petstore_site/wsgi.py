@@ -8,7 +8,7 @@ from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
 
 from petstore_site.configuration.checks import NO_STATIC_FILES, TAG, lacks_static_files
-from petstore_site.requests import metrics
+from petstore_site.serving import metrics
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
 os.environ["PETSTORE_SERVING"] = "true"

@@ -23,9 +23,8 @@ from database.errors import reset_commit_state
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.portal import views as portal
-from petstore_site.public import health
 from petstore_site.request_desk import records
-from petstore_site.requests import metrics
+from petstore_site.serving import health, metrics
 from rest.limits import breaker as limits_breaker
 from rest.limits import build_limiter
 from rest.request import DjangoRequest
@@ -61,7 +60,7 @@ SLOW_ON_EACH_DATABASE = (
     "files/test_runs.py",
     "pets/test_race_matrix.py",
     "properties/",
-    "door/test_live.py",
+    "serving/test_live.py",
     "test_live.py",
     "test_release_before.py",
     "test_upgrades.py",

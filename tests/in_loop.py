@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from database.statements import Steps, run
-from petstore_site.door.adapter import Adapter
+from petstore_site.serving.adapter import Adapter
 from rest.request import request_of
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ async def _nothing() -> None:
 
 
 def _observe_at_once(record: Any) -> None:
-    from petstore_site.requests.access import observe  # noqa: PLC0415 - it needs the models
+    from petstore_site.serving.access import observe  # noqa: PLC0415 - it needs the models
 
     observe(record)
 

@@ -134,7 +134,7 @@ def test_a_write_whose_connection_breaks_is_sent_once(
     api: ApiClient, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be done. A read is repeated."""
-    monkeypatch.setattr("petstore_site.api.AT_ONCE", 60)
+    monkeypatch.setattr("petstore_site.serving.api.AT_ONCE", 60)
     category = CategoryFactory()
     ended = "SELECT pg_terminate_backend(pg_backend_pid())"
     with instead_of('FROM "pets_pet"', ended, times=1) as reads:
@@ -160,7 +160,7 @@ def test_a_write_for_which_there_is_no_connection_is_not_done(api: ApiClient, mo
 @postgresql_only
 def test_a_read_whose_connection_breaks_late_is_not_repeated(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has waited already, and its repetition could take as long."""
-    monkeypatch.setattr("petstore_site.api.AT_ONCE", 0)
+    monkeypatch.setattr("petstore_site.serving.api.AT_ONCE", 0)
     with instead_of('FROM "pets_pet"', "SELECT pg_terminate_backend(pg_backend_pid())", times=1) as reads:
         answer = api.get("/v1/pets")
     assert (answer.status_code, answer.json(), len(reads)) == (503, UNAVAILABLE, 1)

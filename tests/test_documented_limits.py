@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from petstore_site.configuration import database
-from petstore_site.door import adapter, door, postgresql, threads
+from petstore_site.serving import adapter, door, postgresql, threads
 from petstore_site.staff import lockout
 from tests.server import ROOT
 

@@ -19,7 +19,7 @@ EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.patch"))
 ALONE = ("patch",)
 """Those that do not apply after the others. They change the API."""
 
-OF_THE_API = tuple(f"tests/{folder}" for folder in ("api", "contract", "door", "portal", "recorded"))
+OF_THE_API = tuple(f"tests/{folder}" for folder in ("api", "contract", "serving", "portal", "recorded"))
 
 APPLY = ("git", "apply", "--recount", "-C1")
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")

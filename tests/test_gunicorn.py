@@ -155,7 +155,7 @@ def root(tmp_path: Path) -> Path:
 
 def append(root: Path, code: str) -> None:
     """Add code to a file that is loaded at the start."""
-    with (root / "petstore_site/public/health.py").open("a") as file:
+    with (root / "petstore_site/serving/health.py").open("a") as file:
         file.write(f"\n\n{code}\n")
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from changes.models import Change
 from files.lock import only_import
 from pets.models import ImportUpload
-from petstore_site.public import health
+from petstore_site.serving import health
 from tests.conftest import error
 from tests.factories import CategoryFactory
 from tests.server import RELEASE, until

@@ -14,10 +14,10 @@ import pytest
 from petstore_site import logs
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
-from petstore_site.requests.access import AFTER_SECONDS, MOST_TOGETHER, AccessRecord, Batch, observe
+from petstore_site.serving.access import AFTER_SECONDS, MOST_TOGETHER, AccessRecord, Batch, observe
 from rest.request import Request
 from tests.conftest import ApiClient
-from tests.door.calling import scope
+from tests.serving.calling import scope
 
 SECRET = "pets_test_abcd1234" + "S" * 38
 LEAKS = [
@@ -111,7 +111,7 @@ def test_the_event_loop_logs_several_requests_later_each_with_its_id(caplog: pyt
 def test_many_requests_are_logged_at_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     caplog.handler.setFormatter(logs.JSONFormatter())
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr("petstore_site.requests.access.AFTER_SECONDS", 60)
+    monkeypatch.setattr("petstore_site.serving.access.AFTER_SECONDS", 60)
     names = [f"{number}" for number in range(MOST_TOGETHER + 4)]
 
     async def observe_many() -> None:

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from database import errors as signals
-from petstore_site.requests import metrics
+from petstore_site.serving import metrics
 from rest.limits import limiter_failed
 from tests.conftest import ApiClient
 
@@ -88,7 +88,7 @@ def test_nothing_is_counted_by_default() -> None:
 def count_in_slot(slot: int, folder: Path) -> None:
     """Count one request in a worker of its own."""
     code = f"""
-from petstore_site.requests import metrics
+from petstore_site.serving import metrics
 metrics.slot = {slot}
 metrics.observe_request(method="GET", route="livez", status=200, seconds=0.5)
 """

@@ -48,7 +48,7 @@ def written(document: Path) -> list[str]:
 
 @cache
 def paths() -> frozenset[str]:
-    """Return all files and folders, as seen from the top and from each folder: `door/worker.py`, `worker.py`."""
+    """Return all files and folders, as seen from the top and from each folder: `serving/door.py`, `door.py`."""
     parts = [file.split("/") for file in tracked()]
     whole = {tuple(each[:end]) for each in parts for end in range(1, len(each) + 1)}
     return frozenset("/".join(each[start:]) for each in whole for start in range(len(each)))

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.http import StreamingHttpResponse
 from django.test import Client, RequestFactory
 
-from petstore_site.requests.middleware import HeadMiddleware
+from petstore_site.serving.middleware import HeadMiddleware
 from rest.errors import ErrorCode
 from tests.conftest import error
 

@@ -40,7 +40,7 @@ PSYCOPG = {
         "send_query", "send_query_params", "send_query_prepared", "socket",
     },
 }  # fmt: skip
-"""What `petstore_site/door/postgresql.py` uses of what psycopg's documents leave out."""
+"""What `petstore_site/serving/postgresql.py` uses of what psycopg's documents leave out."""
 
 OTHERS = {
     "django.db.backends.base.base:BaseDatabaseWrapper": {"_commit", "_prepare_cursor"},

@@ -18,15 +18,15 @@ TESTS = {
             "tests/operating/test_bounded_time.py::test_a_key_adds_one_animal_whatever_broke",
         ],
         "A 503 on POST has `Request-Outcome: not-done` or `unknown`": [
-            "tests/door/test_commits.py::test_a_commit_that_postgresql_rejects_is_not_done",
-            "tests/door/test_commits.py::test_a_commit_that_no_standby_confirmed_may_be_done",
+            "tests/serving/test_commits.py::test_a_commit_that_postgresql_rejects_is_not_done",
+            "tests/serving/test_commits.py::test_a_commit_that_no_standby_confirmed_may_be_done",
         ],
         "Every request gets a response within 7 s": [
             "tests/operating/test_bounded_time.py::test_a_frozen_database_holds_no_request_longer_than_the_limit",
-            "tests/door/test_live.py::test_a_form_may_take_longer_than_other_requests",
+            "tests/serving/test_live.py::test_a_form_may_take_longer_than_other_requests",
         ],
         "Overload is rejected early": [
-            "tests/door/test_live.py::test_overload_is_rejected_early_and_what_is_accepted_ends_soon",
+            "tests/serving/test_live.py::test_overload_is_rejected_early_and_what_is_accepted_ends_soon",
         ],
         "Every response is in the API description.": ["tests/contract/test_description_holds.py"],
         "A rate limit is exact": [

@@ -143,7 +143,10 @@ def _compare(store: PostgreSQL, folder: Path, asked: Asked, also: Sequence[tuple
     """Measure each operation on each server that has it, in rounds."""
     key, limited = issue_key(store), issue_key(store, "--rate-limit", "1/day")
     create_shop(store, key)
-    ours = [service(store), service(store, name=PLAIN_READS_OFF, DJANGO_SETTINGS_MODULE="tests.door.threads_settings")]
+    ours = [
+        service(store),
+        service(store, name=PLAIN_READS_OFF, DJANGO_SETTINGS_MODULE="tests.serving.threads_settings"),
+    ]
     ours += [service(store, name=name, root=Path(root)) for name, root in also]
     others = [each for each in peers(store) if word in each.name]
     with ExitStack() as stack:

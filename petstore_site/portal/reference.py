@@ -12,8 +12,8 @@ from django.utils.safestring import SafeString
 
 from petstore_site.portal import samples
 from petstore_site.portal.code import Example, block
+from petstore_site.portal.description import description
 from petstore_site.portal.documents import html_of, inline
-from petstore_site.public.description import description
 
 Schema = dict[str, Any]
 

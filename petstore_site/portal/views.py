@@ -14,11 +14,11 @@ from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
 from commands import version as release
+from petstore_site import errors
+from petstore_site.errors import read_only
 from petstore_site.portal import changelog, clients, downloads, markdown, pages, reference, search
 from petstore_site.portal.code import SERVED_HOST, SERVED_ORIGIN, SERVED_URL
-from petstore_site.public import errors
-from petstore_site.public.environment import environment
-from petstore_site.public.errors import read_only
+from petstore_site.portal.environment import environment
 from rest.errors import CODES
 from rest.media_type import render_json
 from rest.responses import revalidate

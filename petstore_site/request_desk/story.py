@@ -8,8 +8,8 @@ from django.utils.safestring import SafeString
 from rest_framework.permissions import SAFE_METHODS
 
 from petstore_site.apikeys.routes import address_of
+from petstore_site.portal.description import description
 from petstore_site.portal.documents import inline
-from petstore_site.public.description import description
 from petstore_site.request_desk.models import KEPT, RequestRecord
 from rest.errors import CODES
 

@@ -15,8 +15,8 @@ from django.utils.cache import add_never_cache_headers
 from redis.exceptions import RedisError
 
 from changes.acting import identify
-from petstore_site.public import errors
-from petstore_site.public.errors import PEOPLE
+from petstore_site import errors
+from petstore_site.errors import PEOPLE
 from petstore_site.staff import lockout, sessions
 
 logger = logging.getLogger(__name__)

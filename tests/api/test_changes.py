@@ -15,15 +15,15 @@ from database.statements import Statement, rows
 from pets import feed
 from pets.models import Pet
 from pets.operations import CHANGES
-from petstore_site.door.postgresql import PLANS
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import RequestRecord
+from petstore_site.serving.postgresql import PLANS
 from rest.request import Request
 from tests.api.test_list_pets import CURSOR, LIMIT, ONCE, next_path
 from tests.conftest import ApiClient, error
-from tests.door.calling import scope
 from tests.factories import PetFactory
 from tests.server import until
+from tests.serving.calling import scope
 from tests.whole import shown
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from django.test import Client
 
-from petstore_site.public import description as published
+from petstore_site.portal import description as published
 from rest.errors import ErrorCode
 
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"

@@ -12,7 +12,7 @@ from categories.models import Category
 from database.statements import Statement, rows
 from pets.models import ImportRun, Pet, PetStatus
 from pets.statements import list_of
-from petstore_site.door.postgresql import PLANS
+from petstore_site.serving.postgresql import PLANS
 from rest import lists
 from rest.lists import INT64_MAX
 from tests.conftest import ApiClient, error

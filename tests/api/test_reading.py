@@ -7,8 +7,8 @@ import pytest
 from categories.models import Category
 from rest.request import Request
 from tests.conftest import ApiClient
-from tests.door.calling import scope
 from tests.factories import PetFactory
+from tests.serving.calling import scope
 
 pytestmark = pytest.mark.django_db
 

@@ -13,12 +13,12 @@ from django.utils import timezone
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import APIKey, KeyUsage
-from petstore_site.requests.access import AccessRecord, observe
+from petstore_site.serving.access import AccessRecord, observe
 from rest.request import Request
 from tests.conftest import ApiClient
-from tests.door.calling import scope
 from tests.factories import APIKeyFactory, PetFactory
 from tests.server import until
+from tests.serving.calling import scope
 
 
 def cached(key: APIKey) -> CachedKey:

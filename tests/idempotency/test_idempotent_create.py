@@ -26,8 +26,8 @@ from rest.errors import APIError
 from rest.media_type import render_json
 from rest.request import Request, Result
 from tests.conftest import ApiClient, error
-from tests.door.calling import scope
 from tests.factories import CategoryFactory
+from tests.serving.calling import scope
 
 IN_USE = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)
 MALFORMED = error("bad_request", "Idempotency-Key must be sent once and have 1 to 255 visible ASCII characters.", 400)

@@ -13,7 +13,7 @@ import redis
 from django.test import Client
 
 from petstore_site.apikeys.models import APIKey
-from petstore_site.public import health
+from petstore_site.serving import health
 from rest.limits import breaker, build_limiter
 from tests.conftest import ApiClient
 from tests.server import RELEASE, running_redis, until

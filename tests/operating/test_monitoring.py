@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from petstore_site.requests.metrics import Metrics
+from petstore_site.serving.metrics import Metrics
 from tests.server import ROOT
 
 MONITORING = ROOT / "deploy/monitoring"

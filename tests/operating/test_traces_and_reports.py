@@ -161,7 +161,7 @@ def test_no_thread_is_there_before_the_workers_are_forked(database: str) -> None
     assert done.stdout == "1\n"
 
 
-@pytest.mark.parametrize("module", ["opentelemetry.exporter", "petstore_site.door.tracing", "sentry_sdk"])
+@pytest.mark.parametrize("module", ["opentelemetry.exporter", "petstore_site.serving.tracing", "sentry_sdk"])
 def test_what_is_off_is_not_loaded(module: str) -> None:
     code = f"import sys, petstore_site.wsgi; print([name for name in sys.modules if name.startswith({module!r})])"
     environment = {"PATH": os.environ["PATH"]}

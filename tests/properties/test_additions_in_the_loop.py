@@ -19,7 +19,7 @@ from changes.acting import NOBODY, acting
 from database import errors as database_errors
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey, Scope
-from petstore_site.public.errors import UnknownOutcomeError
+from petstore_site.errors import UnknownOutcomeError
 from rest.limits import build_limiter
 from rest.request import DjangoRequest
 from tests.in_loop import AdapterFirst, InThisThread

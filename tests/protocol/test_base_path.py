@@ -29,7 +29,7 @@ LEFT = {"everything": "/", "a part": "/animals/", "nothing": ""}
 """What the proxy removes → `left`."""
 
 
-LOOP, THREADS = (pytest.param(name, id=name) for name in ("petstore_site.settings", "tests.door.threads_settings"))
+LOOP, THREADS = (pytest.param(name, id=name) for name in ("petstore_site.settings", "tests.serving.threads_settings"))
 in_both = pytest.mark.parametrize("server", [LOOP, THREADS], indirect=True, scope="module")
 in_one = pytest.mark.parametrize("server", [LOOP], indirect=True, scope="module")
 """Requests under /v1 are served in the event loop or in threads, all others always in threads."""

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from petstore_site.door.door import PART_SECONDS
+from petstore_site.serving.door import PART_SECONDS
 from rest.errors import CODES, error_body
 from tests.conftest import error
 from tests.protocol.corpus import CASES, LEGAL, REJECTED, written

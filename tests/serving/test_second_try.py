@@ -14,12 +14,12 @@ from django.db import OperationalError, connection
 from database.errors import CLOSED, breaker, described
 from petstore_site.apikeys.models import APIKey
 from petstore_site.configuration.database import REQUEST_DEADLINES
-from petstore_site.door.adapter import Adapter
-from petstore_site.door.door import Door
-from petstore_site.door.postgresql import OnPostgreSQL
+from petstore_site.serving.adapter import Adapter
+from petstore_site.serving.door import Door
+from petstore_site.serving.postgresql import OnPostgreSQL
 from tests.conftest import error
-from tests.door.calling import Got, ask, scope
 from tests.factories import PetFactory
+from tests.serving.calling import Got, ask, scope
 
 pytestmark = pytest.mark.django_db(transaction=True)
 postgresql_only = pytest.mark.postgresql("SQLite has no such connections")

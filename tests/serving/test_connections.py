@@ -15,14 +15,14 @@ from django.db import OperationalError, connection
 from database.errors import BROKEN, breaker, failure_of
 from database.statements import Row, Statement, Steps
 from pets import statements
-from petstore_site.door import adapter
-from petstore_site.door.adapter import MOST_SECONDS
-from petstore_site.door.postgresql import Connections, OnPostgreSQL
-from petstore_site.public.errors import BusyError
-from petstore_site.requests.metrics import Metrics
+from petstore_site.errors import BusyError
+from petstore_site.serving import adapter
+from petstore_site.serving.adapter import MOST_SECONDS
+from petstore_site.serving.metrics import Metrics
+from petstore_site.serving.postgresql import Connections, OnPostgreSQL
 from rest.lists import INT64_MAX
-from tests.door.calling import at_most
-from tests.door.proxy import between, silent
+from tests.serving.calling import at_most
+from tests.serving.proxy import between, silent
 
 pytestmark = pytest.mark.postgresql("SQLite has no such connections")
 
@@ -245,7 +245,7 @@ class TestConnections:
         assert given_up == commits, "a read is tried again"
 
     def test_who_waits_too_long_for_one_gets_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("petstore_site.door.postgresql.WAIT_SECONDS", 0.2)
+        monkeypatch.setattr("petstore_site.serving.postgresql.WAIT_SECONDS", 0.2)
 
         async def none(connections: Any) -> list[Row]:
             with pytest.raises(BusyError):
@@ -259,7 +259,7 @@ class TestConnections:
         using(0, none)
 
     def test_nothing_waits_beyond_the_deadline_of_a_request(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("petstore_site.door.postgresql.WAIT_SECONDS", 30)
+        monkeypatch.setattr("petstore_site.serving.postgresql.WAIT_SECONDS", 30)
         monkeypatch.setitem(connection.settings_dict["OPTIONS"], "connect_timeout", 30)
 
         async def late(connections: Any) -> list[Row]:
@@ -433,7 +433,7 @@ def _prepare(monkeypatch: pytest.MonkeyPatch, prepared: bool) -> None:
 
 
 def _parameters() -> dict[str, Any]:
-    from petstore_site.door.postgresql import _parameters as parameters  # noqa: PLC0415
+    from petstore_site.serving.postgresql import _parameters as parameters  # noqa: PLC0415
 
     return parameters()
 

@@ -12,7 +12,7 @@ from rest_framework.permissions import SAFE_METHODS
 
 from petstore_site.apikeys import usage
 from petstore_site.request_desk import records
-from petstore_site.requests import metrics
+from petstore_site.serving import metrics
 from rest.request import Request
 
 AFTER_SECONDS = 0.01

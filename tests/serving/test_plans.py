@@ -10,9 +10,9 @@ from django.db import connection
 
 from database.statements import Statement
 from petstore_site.apikeys.models import APIKey
-from petstore_site.door.door import Door
-from tests.door.calling import ask, scope
-from tests.door.test_loop import no_thread
+from petstore_site.serving.door import Door
+from tests.serving.calling import ask, scope
+from tests.serving.test_loop import no_thread
 
 pytestmark = [
     pytest.mark.postgresql("SQLite compiles nothing, and its plans have no costs"),

@@ -6,7 +6,7 @@ from threading import Lock
 from django.http import HttpRequest, HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 
-from petstore_site.public.errors import open_to_every_origin, read_only
+from petstore_site.errors import open_to_every_origin, read_only
 from rest.media_type import render_json
 from rest.responses import revalidate
 

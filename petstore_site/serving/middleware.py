@@ -9,8 +9,8 @@ from django.middleware.gzip import GZipMiddleware
 
 from changes.acting import begin_request
 from database import errors as database_errors
-from petstore_site.public import errors
-from petstore_site.requests.access import observe, record_of_django
+from petstore_site import errors
+from petstore_site.serving.access import observe, record_of_django
 from rest.request import Route, request_of
 
 GetResponse = Callable[[HttpRequest], HttpResponse]

@@ -16,8 +16,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import get_current_span
 
-from petstore_site.door.door import Door, Receive, Send
-from petstore_site.requests.metrics import METHODS
+from petstore_site.serving.door import Door, Receive, Send
+from petstore_site.serving.metrics import METHODS
 from rest.request import Request, Scope
 
 SHOWN = ("type", "method", "scheme", "http_version", "server")

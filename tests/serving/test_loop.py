@@ -13,16 +13,16 @@ import pytest
 
 from database.errors import SYNCHRONOUS_WAIT_CANCELED, _notice
 from petstore_site.apikeys.keys import generate
-from petstore_site.door.adapter import DEADLINE, UNCONFIRMED, Adapter
-from petstore_site.door.door import Door
-from petstore_site.public.errors import BusyError
+from petstore_site.errors import BusyError
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import RequestRecord
+from petstore_site.serving.adapter import DEADLINE, UNCONFIRMED, Adapter
+from petstore_site.serving.door import Door
 from rest.request import Result
 from tests.conftest import error
-from tests.door.calling import BreaksInCommit, Got, ask, scope
-from tests.door.proxy import silent
 from tests.factories import APIKeyFactory
+from tests.serving.calling import BreaksInCommit, Got, ask, scope
+from tests.serving.proxy import silent
 
 UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 503)
 

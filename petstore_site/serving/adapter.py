@@ -17,9 +17,9 @@ from rest_framework.exceptions import APIException
 from changes.acting import begin_request, end_request
 from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
 from petstore_site.apikeys.admission import admit, complete_async
-from petstore_site.public.errors import BusyError, UnknownOutcomeError
-from petstore_site.requests import metrics
-from petstore_site.requests.access import Batch, record_of
+from petstore_site.errors import BusyError, UnknownOutcomeError
+from petstore_site.serving import metrics
+from petstore_site.serving.access import Batch, record_of
 from rest.errors import error_result
 from rest.media_type import render_json
 from rest.request import Request, Routes

@@ -1,4 +1,4 @@
-"""Django's way of a request under /v1: no session, no form, no page. The event loop's way is `door/adapter.py`."""
+"""Django's way of a request under /v1: no session, no form, no page. The event loop's way is `adapter.py`."""
 
 import time
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from django.http.response import ResponseHeaders
 from django.urls import ResolverMatch, resolve
 
 from database import errors as database_errors
+from petstore_site import errors
 from petstore_site.apikeys.admission import complete
-from petstore_site.public import errors
 from rest.request import Request, Route, is_api, request_of, route_of
 from rest.responses import Finish
 

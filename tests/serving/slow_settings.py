@@ -2,4 +2,4 @@
 
 from petstore_site.settings import *  # noqa: F403
 
-ROOT_URLCONF = "tests.door.slow_addresses"
+ROOT_URLCONF = "tests.serving.slow_addresses"

@@ -10,7 +10,7 @@ from django.db import OperationalError
 
 from database.errors import committing
 from database.statements import Row
-from petstore_site.door.door import Door
+from petstore_site.serving.door import Door
 
 
 class Got(NamedTuple):

@@ -91,7 +91,7 @@ def count_given_up(reason: str) -> None:
 
 
 def count_declined(route: str, reason: str) -> None:
-    """Count a request that the event loop left to Django; `reason` is a word of `door/adapter.py`."""
+    """Count a request that the event loop left to Django; `reason` is a word of `adapter.py`."""
     if metrics:
         metrics.declined.labels(route, reason).inc()
 
@@ -106,7 +106,7 @@ def observe_threads(*, in_use: int, waiting: int) -> None:
 def count_failures() -> None:
     """From now on, count the failures that signals report, and note since when long work waits."""
     from database import errors  # noqa: PLC0415 - the process that serves the sums needs no Django
-    from petstore_site.public.health import work_seen  # noqa: PLC0415
+    from petstore_site.serving.health import work_seen  # noqa: PLC0415
     from rest.limits import limiter_failed  # noqa: PLC0415
 
     if metrics:

@@ -14,9 +14,9 @@ from rest_framework.permissions import SAFE_METHODS
 from database import statements
 from database.errors import cut_off
 from database.statements import Steps
-from petstore_site.door.adapter import DEADLINE, Queue
-from petstore_site.public.errors import BusyError, LateError
-from petstore_site.requests import metrics
+from petstore_site.errors import BusyError, LateError
+from petstore_site.serving import metrics
+from petstore_site.serving.adapter import DEADLINE, Queue
 from rest.request import Environ, Request
 
 T = TypeVar("T")

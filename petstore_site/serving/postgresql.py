@@ -18,9 +18,9 @@ from psycopg.pq.abc import PGresult
 from database import statements
 from database.errors import CLOSED, breaker, committing, connection_failed, has_ended, shut_down, watch
 from database.statements import Row, Statement, Steps
-from petstore_site.door.adapter import Queue
-from petstore_site.public.errors import BusyError
-from petstore_site.requests import metrics
+from petstore_site.errors import BusyError
+from petstore_site.serving import metrics
+from petstore_site.serving.adapter import Queue
 
 T = TypeVar("T")
 

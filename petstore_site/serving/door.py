@@ -18,14 +18,14 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
 from changes.acting import begin_request
-from petstore_site.api import finished, with_cors
-from petstore_site.door.adapter import Adapter
-from petstore_site.door.threads import Application, Head, OnSQLite, Threads
-from petstore_site.public import errors
-from petstore_site.public.errors import BusyError, LateError
-from petstore_site.public.health import livez, readyz
-from petstore_site.requests import metrics
-from petstore_site.requests.access import observe, record_of_django
+from petstore_site import errors
+from petstore_site.errors import BusyError, LateError
+from petstore_site.serving import metrics
+from petstore_site.serving.access import observe, record_of_django
+from petstore_site.serving.adapter import Adapter
+from petstore_site.serving.api import finished, with_cors
+from petstore_site.serving.health import livez, readyz
+from petstore_site.serving.threads import Application, Head, OnSQLite, Threads
 from rest.errors import APIError, ErrorCode, error_response
 from rest.limits import Quota
 from rest.request import DjangoRequest, Request, Route, Scope
@@ -218,7 +218,7 @@ class Door:
 def _driver(threads: int) -> Any:
     if connection.vendor != "postgresql":
         return OnSQLite(threads)
-    from petstore_site.door.postgresql import OnPostgreSQL  # noqa: PLC0415 - with SQLite, psycopg is never loaded
+    from petstore_site.serving.postgresql import OnPostgreSQL  # noqa: PLC0415 - with SQLite, psycopg is never loaded
 
     return OnPostgreSQL(threads)
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from petstore_site.door.adapter import DEADLINE
-from petstore_site.door.threads import STALL_SECONDS
+from petstore_site.serving.adapter import DEADLINE
+from petstore_site.serving.threads import STALL_SECONDS
 from tests.meanwhile import meanwhile
 from tests.protocol.wire import request
 from tests.server import SECONDS, Gunicorn, bearer, running_server, send_on, until
@@ -121,7 +121,7 @@ def test_overload_is_rejected_early_and_what_is_accepted_ends_soon(server: Gunic
 
 def test_a_form_may_take_longer_than_other_requests(database: str) -> None:
     """It may be an import. An addition that takes as long may be done."""
-    with running_server(database=database, workers=1, DJANGO_SETTINGS_MODULE="tests.door.slow_settings") as slow:
+    with running_server(database=database, workers=1, DJANGO_SETTINGS_MODULE="tests.serving.slow_settings") as slow:
         form, page, added = at_once(
             lambda: timed(lambda: slow.send("POST", "/admin/slow/")),
             lambda: timed(lambda: slow.send("GET", "/admin/slow/")),

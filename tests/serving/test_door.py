@@ -18,15 +18,15 @@ from django.core.cache import caches
 
 from changes.acting import Acting, acting, begin_request, identify
 from database.statements import Steps
-from petstore_site.door import adapter, threads
-from petstore_site.door.door import LARGEST_FORM, Door
-from petstore_site.door.threads import OnSQLite
-from petstore_site.public.errors import BusyError, LateError
-from petstore_site.requests.metrics import GIVEN_UP, Metrics
+from petstore_site.errors import BusyError, LateError
+from petstore_site.serving import adapter, threads
+from petstore_site.serving.door import LARGEST_FORM, Door
+from petstore_site.serving.metrics import GIVEN_UP, Metrics
+from petstore_site.serving.threads import OnSQLite
 from rest.request import Request
 from tests.conftest import error
-from tests.door.calling import Got, ask, at_most, scope
 from tests.server import until
+from tests.serving.calling import Got, ask, at_most, scope
 
 UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 503)
 
@@ -190,7 +190,7 @@ class TestBodies:
         assert got.status == 413
 
     def test_a_body_that_does_not_come(self, application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("petstore_site.door.door.PART_SECONDS", 0.05)
+        monkeypatch.setattr("petstore_site.serving.door.PART_SECONDS", 0.05)
         with at_most(20):  # less than `TOTAL_SECONDS`
             got = body_of(application, "/admin/", content_length="5")
         assert message_of(got) == INCOMPLETE
@@ -200,7 +200,7 @@ class TestBodies:
         self, application: Application, monkeypatch: pytest.MonkeyPatch, path: str, status: int
     ) -> None:
         """Each part in time, and all of them not."""
-        monkeypatch.setattr("petstore_site.door.door.TOTAL_SECONDS", 0.5)
+        monkeypatch.setattr("petstore_site.serving.door.TOTAL_SECONDS", 0.5)
         drops = scope(path, "POST", content_length="600")
         with at_most(20):
             got = asyncio.run(ask(Door(application, 1), drops, [b"x"] * 600, every=0.05))
@@ -344,7 +344,7 @@ class TestThreads:
         assert (late.headers["Retry-After"], late.headers["Request-Outcome"]) == ("2", "unknown")
         assert after.status == 200
         assert given_up(counted) == {"deadline": 1, "no_thread": 0}
-        assert [each.name for each in caplog.records] == ["petstore_site.public.errors"], "the thread logs the request"
+        assert [each.name for each in caplog.records] == ["petstore_site.errors"], "the thread logs the request"
 
     def test_a_client_that_sends_slowly_has_all_the_time_after_it(
         self, application: Application, monkeypatch: pytest.MonkeyPatch

@@ -12,10 +12,10 @@ from django.db import DatabaseError, IntegrityError, OperationalError, connectio
 
 from database import errors
 from database.statements import Row, Statement, Steps
-from petstore_site.door.postgresql import OnPostgreSQL
-from tests.door.proxy import between
+from petstore_site.serving.postgresql import OnPostgreSQL
 from tests.racing import wait_until_blocked
 from tests.server import until
+from tests.serving.proxy import between
 from tests.test_database_errors import cancel_wait_for_standby
 
 pytestmark = [

@@ -1,1 +1,0 @@
-"""The asynchronous door in front of Django (docs/decisions/0053)."""

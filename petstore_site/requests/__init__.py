@@ -1,1 +1,0 @@
-"""What holds for every request, pages too: how it is read, its ID, its access record, logs, metrics and traces."""
