@@ -12,7 +12,7 @@ from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 
-from files.export import FileFormat, Form, write_pets
+from files.export import IMPORTED, FileFormat, Form, write_pets
 from files.spreadsheets import csv_lines, guarded
 from pets.models import Pet
 
@@ -30,26 +30,26 @@ class TooManyError(ValueError):
     """More animals than one download sends. The text is for the user."""
 
 
-def download(pets: QuerySet[Pet], file_format: FileFormat) -> FileResponse:
-    """Return the animals as one consistent, formula-safe file; raises `TooManyError`."""
-    file = _file(pets, file_format)
+def download(pets: QuerySet[Pet], file_format: FileFormat, columns: Sequence[str]) -> FileResponse:
+    """Return these columns of the animals as one consistent, formula-safe file; raises `ValueError` for the user."""
+    file = _file(pets, Form(file_format=file_format, columns=tuple(columns), formula_safe=True, marked=True))
     name = f"animals-{timezone.now():%Y-%m-%d-%H%M}.{file_format}"
     return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[file_format])
 
 
-def _file(pets: QuerySet[Pet], file_format: FileFormat) -> BinaryIO:
-    most = MOST_ANIMALS[file_format]
+def _file(pets: QuerySet[Pet], form: Form) -> BinaryIO:
+    most = MOST_ANIMALS[form.file_format]
     with _unhurried():
         # Without an order, as PostgreSQL may walk along the ids in the hope of meeting so many.
         if len(pets.order_by().values_list("pk")[: most + 1]) > most:
+            larger = ", or choose CSV, which can hold more" if form.file_format is FileFormat.XLSX else ""
             message = (
-                f"These are more than {most:,} animals. Filter for fewer"
-                f"{', or choose CSV, which can hold more' if file_format is FileFormat.XLSX else ''}. An operator can "
-                "export all of them with manage.py export_pets."
+                f"These are more than {most:,} animals. Filter for fewer{larger}. An operator can export all of them "
+                "with manage.py export_pets."
             )
             raise TooManyError(message)
         file = cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY))  # noqa: SIM115 - the response closes it
-        write_pets(pets, file, form=Form(file_format=file_format, formula_safe=True, marked=True))
+        write_pets(pets, file, form=form)
     file.seek(0)
     return file
 
@@ -57,7 +57,8 @@ def _file(pets: QuerySet[Pet], file_format: FileFormat) -> BinaryIO:
 def template(file_format: FileFormat) -> HttpResponse:
     """Return a file with the header alone, for new animals."""
     file = BytesIO()
-    write_pets(Pet.objects.filter(pk__lt=0), file, form=Form(file_format=file_format, ids=False, marked=True))
+    form = Form(file_format=file_format, columns=IMPORTED[1:], marked=True)
+    write_pets(Pet.objects.filter(pk__lt=0), file, form=form)
     return HttpResponse(file.getvalue(), headers=headers(f"new-animals.{file_format}", file_format))
 
 

@@ -16,13 +16,13 @@ from functools import partial
 from io import BytesIO
 from pathlib import PurePath
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 from xml.sax import saxutils
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import orjson
 from django.db import connections, transaction
-from django.db.models import Case, CharField, F, QuerySet, Value, When
+from django.db.models import Case, CharField, F, Func, QuerySet, Value, When
 from django.db.models.functions import Concat, Left
 from django.db.models.lookups import In
 
@@ -39,9 +39,52 @@ if TYPE_CHECKING:
 BATCH = 5000
 
 
-def headers(*, ids: bool) -> list[str]:
-    """Return the names of the columns of a file."""
-    return [*([ID] if ids else []), *(column.header for column in COLUMNS)]
+class _Text(Func):
+    """A day or a time as text, the same on each database: the templates' `%` are escaped for two formatters."""
+
+    output_field = CharField()
+    postgresql: str
+    sqlite: str
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        return self.as_sql(compiler, connection, template=self.postgresql)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_context: Any) -> Any:
+        return self.as_sql(compiler, connection, template=self.sqlite)
+
+
+class _Day(_Text):
+    postgresql = "to_char(%(expressions)s, 'YYYY-MM-DD')"
+    sqlite = "%(expressions)s"
+
+
+class _Time(_Text):
+    postgresql = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""
+    sqlite = "strftime('%%%%Y-%%%%m-%%%%dT%%%%H:%%%%M:%%%%SZ', %(expressions)s)"
+
+
+class Heading(NamedTuple):
+    """A column of a file."""
+
+    title: str
+    """On pages."""
+    value: str | _Text
+    """The field, seen from `Pet`, or an expression."""
+    width: int
+    """In a workbook, in characters."""
+
+
+HEADINGS = {
+    ID: Heading("ID", "pk", 12),
+    **{column.header: Heading(column.title, column.path, column.width) for column in COLUMNS},
+    "sold_on": Heading("Day of sale", _Day("sale__day"), 12),
+    "added_at": Heading("Added", _Time("created_at"), 22),
+    "changed_at": Heading("Changed", _Time("updated_at"), 22),
+}
+"""All columns that a file can have, by their names in its header. Days and times are of UTC: 2026-11-21T09:30:00Z."""
+
+IMPORTED = (ID, *(column.header for column in COLUMNS))
+"""Those that an import takes, which a file has unless others are chosen."""
 
 
 class Output(Protocol):
@@ -52,7 +95,7 @@ class Output(Protocol):
 
 
 Row: TypeAlias = tuple[Any, ...]
-"""The id, if it is exported, and a text or None for each of `COLUMNS`."""
+"""The id, or a text or None, for each column of the file."""
 Rows: TypeAlias = QuerySet[Pet, Any]
 Counter: TypeAlias = Callable[[int], object]
 """Gets how many more animals are written, every now and then."""
@@ -137,8 +180,7 @@ MOST_BYTES = 2**31 - 2**20
 
 SHEET = "xl/worksheets/sheet1.xml"
 END_OF_ROWS = b"</sheetData>"
-ID_WIDTH = 12
-LETTERS = ascii_uppercase[: len(COLUMNS) + 1]
+LETTERS = ascii_uppercase[: len(HEADINGS)]
 TEXT = 1
 """The style of a cell with the format of text, the first that `_workbook_with_a_header` uses beside the default."""
 
@@ -181,10 +223,9 @@ def _workbook_with_a_header(names: Sequence[str]) -> dict[str, bytes]:
     workbook.properties.created = workbook.properties.modified = EPOCH
     sheet: Any = workbook.create_sheet("Animals")  # the stubs know too little of it
     sheet.freeze_panes = "A2"
-    widths = {column.header: column.width for column in COLUMNS}
     for letter, name in zip(LETTERS, names, strict=False):
         column = sheet.column_dimensions[letter]
-        column.width, column.number_format = widths.get(name, ID_WIDTH), numbers.FORMAT_TEXT
+        column.width, column.number_format = HEADINGS[name].width, numbers.FORMAT_TEXT
     sheet.append(names)
     with ZipFile(BytesIO(), "w") as archive:
         ExcelWriter(workbook, archive).write_data()  # `Workbook.save` would write the time of day
@@ -243,8 +284,8 @@ class Form:
     file_format: FileFormat
     compressed: bool = False
     """With gzip, CSV and JSON lines only: XLSX is compressed by itself."""
-    ids: bool = True
-    """With the id of each animal, by which an import finds it again."""
+    columns: tuple[str, ...] = IMPORTED
+    """Names of `HEADINGS`, in the order of the file. An import finds an animal again by its id or its reference."""
     formula_safe: bool = False
     """With a `'` before what a spreadsheet may take for a formula, CSV and XLSX only."""
     marked: bool = False
@@ -257,6 +298,9 @@ class Form:
             raise ValueError(message)
         if self.formula_safe and self.file_format is FileFormat.JSONL:
             message = "JSON lines are not for spreadsheet programs. Leave out --formula-safe and --for-spreadsheets."
+            raise ValueError(message)
+        if not HEADINGS.keys() >= {*self.columns} or len({*self.columns}) < len(self.columns) or not self.columns:
+            message = f"Choose each column once. A file can have {', '.join(HEADINGS)}."
             raise ValueError(message)
 
     def __str__(self) -> str:
@@ -282,12 +326,12 @@ def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Coun
     Nothing is written into the catalogue and no writer waits. Memory does not grow with the catalogue, and the same
     animals give the same bytes, on either database. Raises `TooManyAnimalsError`, and `OSError` as `out` does.
     """
-    columns = [_guarded(column.path) if form.formula_safe else column.path for column in COLUMNS]
-    rows = pets.order_by("pk").values_list(*(["pk"] if form.ids else []), *columns)
+    guarded = {column.header: _guarded(column.path) for column in COLUMNS} if form.formula_safe else {}
+    rows = pets.order_by("pk").values_list(*(guarded.get(name, HEADINGS[name].value) for name in form.columns))
     target = _Gzip(out) if form.compressed else out
     if form.marked and form.file_format is FileFormat.CSV:
         target.write(BOM_UTF8)
-    written = WRITERS[form.file_format](rows, headers(ids=form.ids), target, progress)
+    written = WRITERS[form.file_format](rows, form.columns, target, progress)
     if isinstance(target, _Gzip):
         target.finish()
     return written

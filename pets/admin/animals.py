@@ -24,8 +24,8 @@ from changes.numbers import row_number
 from changes.pages import ChangesAdmin
 from changes.paging import HistoryPage
 from changes.times import NOTHING
-from files.downloads import TooManyError, download
-from files.export import FileFormat
+from files.downloads import download
+from files.export import HEADINGS, IMPORTED, FileFormat
 from pets.admin import activity, bulk, filters, history, listing, status, views, words
 from pets.admin.beside import Beside, neighbours
 from pets.columns import CATEGORY, ON_PAGES
@@ -98,17 +98,27 @@ class PetAdmin(ChangesAdmin):
         return (listing.matching(queryset, needle) if needle else queryset), False
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        context = {"may_export": _may_export(request), "saved_views": partial(views.views_of, request)}
+        context = {
+            "may_export": _may_export(request),
+            "headings": [(name, heading.title, name in IMPORTED) for name, heading in HEADINGS.items()],
+            "saved_views": partial(views.views_of, request),
+        }
         return super().changelist_view(request, context | (extra_context or {}))
 
     @method_decorator(require_safe)
     def export_view(self, request: HttpRequest, file_format: FileFormat) -> HttpResponseBase:
-        """Return what the list with the same query shows, all pages of it, as a file that can be imported again."""
+        """Return what the list with the same query shows, all pages of it, as a file with each `column` of the query.
+
+        Without any, it has those of a file that can be imported again.
+        """
         if not _may_export(request):
             raise PermissionDenied
+        query: Any = request.GET.copy()
+        chosen = query.pop("column", IMPORTED)
+        request.GET = query
         try:
-            return download(self._filtered(request), file_format)
-        except (TooManyError, IncorrectLookupParameters) as error:
+            return download(self._filtered(request), file_format, chosen)
+        except (ValueError, IncorrectLookupParameters) as error:
             self.message_user(request, str(error) or "The list has no such filter.", messages.ERROR)
             return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{request.GET.urlencode()}")
 

@@ -101,6 +101,23 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
     expect(office.locator("#result_list .field-status summary").last).to_have_text("Available")
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_columns_of_an_export_are_chosen(office: Page, width: int) -> None:
+    office.set_viewport_size({"width": width, "height": 800})
+    office.goto(PETS)
+    office.locator("summary", has_text="Export").click()
+    box = office.get_by_role("group", name="Columns").bounding_box()
+    assert box
+    assert 0 < box["x"] < box["x"] + box["width"] < width
+    office.get_by_label("Day of sale").check()
+    for shown in ("ID", "Name"):
+        office.get_by_label(shown, exact=True).uncheck()
+    with office.expect_download() as begun:
+        office.get_by_role("button", name="Export as CSV").click()
+    header = begun.value.path().read_text("utf-8-sig").splitlines()[0]
+    assert header == ",".join([*(name for name in HEADER if name != "name"), "sold_on"])
+
+
 @pytest.mark.slow
 def test_a_large_file_is_stopped_left_and_found_again(office: Page, tmp_path: Path) -> None:
     """On a phone, with as many rows as are allowed, so that its check is not over before the test is where it stops it."""

@@ -4,6 +4,7 @@ import contextlib
 import re
 from io import BytesIO
 from typing import Any
+from urllib.parse import urlencode
 
 import openpyxl
 import pytest
@@ -79,12 +80,25 @@ def test_what_is_exported_is_imported_unchanged(staff: Client, animals: list[Pet
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_the_list_offers_what_it_shows(staff: Client, animals: list[Pet], ending: str) -> None:
+    """As a browser sends the form: the filters, and the columns that are chosen at first."""
     html = staff.get(f"{PETS}?status__exact=sold&q=rex").content.decode()
-    link = re.search(rf'href="({PETS}export/{ending}/[^"]*)"', html)
-    assert link
-    answer = staff.get(link[1].replace("&amp;", "&"))
-    assert answer.status_code == 200
-    assert b"A-1" not in content(answer)
+    form = re.search(rf'<form class="menu-panel" method="get" action="{PETS}export/csv/">.*?</form>', html, re.DOTALL)
+    assert form
+    assert f'formaction="{PETS}export/xlsx/"' in form[0]
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="(\w*)">', form[0])
+    chosen = re.findall(r'name="column" value="(\w+)" checked', form[0])
+    assert (sorted(hidden), chosen) == ([("q", "rex"), ("status__exact", "sold")], ["id", *HEADER])
+    query = urlencode([*hidden, *(("column", name) for name in chosen)])
+    answer = staff.get(f"{PETS}export/{ending}/?{query}")
+    assert content(answer) == content(staff.get(f"{PETS}export/{ending}/?status__exact=sold&q=rex"))
+
+
+def test_columns_are_chosen(staff: Client, animals: list[Pet]) -> None:
+    exported = content(staff.get(f"{PETS}export/csv/?q=rexy&column=status&column=name&column=sold_on"))
+    assert exported.decode() == "\ufeffstatus,name,sold_on\nsold,Rexy,\n"
+    wrong = staff.get(f"{PETS}export/csv/?q=rexy&column=name&column=colour", follow=True)
+    known = "id, external_reference, name, category, status, sold_on, added_at, changed_at"
+    assert messages(wrong) == [f"Choose each column once. A file can have {known}."]
 
 
 @pytest.mark.parametrize(("ending", "more"), [("csv", ""), ("xlsx", ", or choose CSV, which can hold more")])

@@ -1,6 +1,7 @@
 """`export_pets`: what it writes, which animals, and what it leaves behind when it fails."""
 
 import codecs
+import csv
 import ctypes
 import errno
 import gzip
@@ -12,7 +13,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from io import BytesIO, StringIO
 from itertools import zip_longest
 from pathlib import Path
@@ -28,10 +29,10 @@ from django.db.models import F, Value
 from categories.models import Category
 from commands.exits import Exit, ExitError
 from files import export as exporting
-from files.export import BATCH, FileFormat, Form, write_pets
+from files.export import BATCH, IMPORTED, FileFormat, Form, write_pets
 from files.new_file import BLOCK, FileInTheWayError, whole_file
 from files.spreadsheets import unescape
-from pets.models import Pet
+from pets.models import Pet, Sale
 from tests.factories import CategoryFactory, PetFactory, add_many
 from tests.test_manage import manage
 from tests.whole import HEADER, Row, row
@@ -59,11 +60,11 @@ ROWS: list[Row] = [
     row(None, "\U0010fffd🐶", "Dogs", "available"),
 ]  # fmt: skip
 FORMS = [
-    Form(ids=False, file_format=FileFormat.CSV),
-    Form(ids=False, file_format=FileFormat.JSONL),
-    Form(ids=False, file_format=FileFormat.XLSX),
-    Form(ids=False, file_format=FileFormat.CSV, compressed=True),
-    Form(ids=False, file_format=FileFormat.JSONL, compressed=True),
+    Form(columns=IMPORTED[1:], file_format=FileFormat.CSV),
+    Form(columns=IMPORTED[1:], file_format=FileFormat.JSONL),
+    Form(columns=IMPORTED[1:], file_format=FileFormat.XLSX),
+    Form(columns=IMPORTED[1:], file_format=FileFormat.CSV, compressed=True),
+    Form(columns=IMPORTED[1:], file_format=FileFormat.JSONL, compressed=True),
 ]
 NAMES = [f"pets.{form}" for form in FORMS]
 
@@ -273,6 +274,62 @@ class TestForms:
         assert write_pets(Pet.objects.all(), out, form=form, progress=meanwhile) == len(many)
         assert (read(f".{form}", out.getvalue()), changed) == (many, [BATCH])
         assert Pet.objects.filter(name="Changed").count() == len(many) + 1
+
+
+@pytest.fixture
+def moments(transactional_db: None) -> list[tuple[Any, ...]]:
+    added, changed = datetime(2025, 12, 31, 23, 59, 59, 999999, UTC), datetime(2026, 1, 2, 3, 4, 5, 0, UTC)
+    dogs = CategoryFactory(name="Dogs")
+    sold, kept = (
+        PetFactory(name="=1", category=dogs, external_reference="A-1"),
+        PetFactory(name="Tom", category=dogs),
+    )
+    Pet.objects.filter(pk=sold.pk).update(status="sold")
+    Sale.objects.filter(pet=sold).update(day=date(2026, 1, 2))
+    Pet.objects.update(created_at=added, updated_at=changed)
+    times = ("2025-12-31T23:59:59Z", "2026-01-02T03:04:05Z")
+    return [
+        (str(sold.pk), "A-1", "=1", "Dogs", "sold", "2026-01-02", *times),
+        (str(kept.pk), None, "Tom", "Dogs", "available", None, *times),
+    ]
+
+
+class TestColumns:
+    """What a file has of an animal is chosen, also what an import cannot set."""
+
+    ALL = ("id", "external_reference", "name", "category", "status", "sold_on", "added_at", "changed_at")
+
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("columns", [ALL, ("changed_at", "name", "sold_on"), ("name",)])
+    def test_they_are_in_the_order_that_was_chosen(
+        self, moments: list[tuple[Any, ...]], tmp_path: Path, name: str, columns: tuple[str, ...]
+    ) -> None:
+        file = tmp_path / name
+        call_command("export_pets", str(file), "--columns", ", ".join(columns), stdout=StringIO())
+        plain = gzip.decompress(file.read_bytes()) if name.endswith(".gz") else file.read_bytes()
+        expected = [{column: row[self.ALL.index(column)] for column in columns} for row in moments]
+        if ".jsonl" in name:
+            lines = [[(key, str(value)) for key, value in json.loads(line).items()] for line in plain.splitlines()]
+            assert lines == [[(key, value) for key, value in row.items() if value is not None] for row in expected]
+            return
+        sheet: Any = openpyxl.load_workbook(BytesIO(plain)).worksheets[0].values if ".xlsx" in name else None
+        header, *rows = sheet or csv.reader(plain.decode().splitlines())
+        assert (*header,) == columns
+        assert [[cell or None for cell in row] for row in rows] == [[*row.values()] for row in expected]
+
+    @pytest.mark.usefixtures("moments")
+    def test_only_what_a_person_typed_is_guarded(self, tmp_path: Path) -> None:
+        file = tmp_path / "pets.csv"
+        call_command("export_pets", str(file), "--columns=name,added_at", "--formula-safe", stdout=StringIO())
+        assert file.read_text() == "name,added_at\n'=1,2025-12-31T23:59:59Z\nTom,2025-12-31T23:59:59Z\n"
+
+    @pytest.mark.parametrize("columns", ["", "colour", "name,name", "name,", "name;status", "categoryId"])
+    def test_mistakes(self, tmp_path: Path, columns: str) -> None:
+        with pytest.raises(ExitError) as error:
+            call_command("export_pets", str(tmp_path / "x.csv"), "--columns", columns)
+        known = ", ".join(self.ALL)
+        message = f"Choose each column once. A file can have {known}."
+        assert (error.value.returncode, str(error.value), [*tmp_path.iterdir()]) == (2, message, [])
 
 
 class TestStandardOutput:

@@ -18,7 +18,7 @@ from categories.similar import Similar
 from commands.arguments import moment
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
-from files.export import FileFormat, Form, TooManyAnimalsError, form_named, headers, write_pets
+from files.export import HEADINGS, IMPORTED, FileFormat, Form, TooManyAnimalsError, form_named, write_pets
 from files.new_file import BLOCK, FileInTheWayError, whole_file
 from files.progress import Progress
 from pets.models import Pet, PetStatus
@@ -29,7 +29,7 @@ STANDARD_OUTPUT = "-"
 class Command(StoreCommand):
     help = (
         "Write the catalogue, or a part of it, to a file that import_pets reads back. The file is CSV, JSON lines or "
-        f"XLSX, with the columns {', '.join(headers(ids=True))}. It appears whole or not at all. "
+        f"XLSX, with the columns {', '.join(IMPORTED)}, or those that --columns names. It appears whole or not at all. "
         "Hide the progress with -v0."
     )
     examples = ("animals.csv", "animals.xlsx --status available --category Dogs")
@@ -59,10 +59,20 @@ class Command(StoreCommand):
             action="store_true",
             help="Like --formula-safe, and begin CSV with a byte order mark: without it, Excel garbles letters.",
         )
-        parser.add_argument(
+        columns = parser.add_mutually_exclusive_group()
+        columns.add_argument(
+            "--columns",
+            type=lambda text: tuple(name.strip() for name in text.split(",")),
+            default=IMPORTED,
+            metavar="NAME,…",
+            help=f"Write these columns, in this order: {', '.join(HEADINGS)}. The last three are of UTC, and"
+            " import_pets does not know them.",
+        )
+        columns.add_argument(
             "--no-ids",
-            action="store_false",
-            dest="ids",
+            action="store_const",
+            const=IMPORTED[1:],
+            dest="columns",
             help="Leave out the column id, for another catalogue: import_pets finds animals by it.",
         )
         parser.add_argument(
@@ -173,7 +183,7 @@ def _form(options: dict[str, Any]) -> Form:
         return Form(
             file_format=named or FileFormat(wanted),
             compressed=compressed,
-            ids=options["ids"] and not options["template"],
+            columns=IMPORTED[1:] if options["template"] else options["columns"],
             formula_safe=options["formula_safe"] or options["for_spreadsheets"],
             marked=options["for_spreadsheets"],
         )
