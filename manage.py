@@ -7,24 +7,30 @@ import sys
 from _signal import SIGINT, default_int_handler, signal  # type: ignore[import-not-found]  # `signal` loads more
 
 signal(SIGINT, lambda *_: os.write(2, b"Stopped.\n") and os._exit(130))  # while modules load
-gc.disable()  # while modules load it finds no garbage, and takes a seventh of the start; `Utility` enables it
+gc.disable()  # it takes a seventh of the start and finds nothing, until `PetstoreSiteConfig` enables it
 
+from django.core.management import execute_from_command_line
 from django.db import Error as AnyDatabaseError
 
+from commands.base import end, silence
 from commands.exits import Exit
-from commands.output import end, keep_descriptors, printed
-from commands.utility import Utility
 from petstore_site.configuration.database import sentence
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
-    keep_descriptors()
+    if sys.stdout is None or sys.stderr is None:  # the shell closed it (`>&-`)
+        sys.exit("Standard output cannot be written: Bad file descriptor.")
+    sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # for names of files
     try:
         signal(SIGINT, default_int_handler)
-        with printed():
-            Utility(sys.argv).execute()
+        execute_from_command_line(sys.argv)
+        sys.stdout.flush()
     except AnyDatabaseError as error:
         end(sentence(error), Exit.FAILED)
+    except BrokenPipeError:
+        silence(sys.stdout.fileno())
+        sys.exit(Exit.BROKEN_PIPE)
     except KeyboardInterrupt:
         end("Stopped.", Exit.STOPPED)
     except SystemExit as stop:

@@ -1,23 +1,42 @@
 """The base of our commands: output, errors, questions and exit statuses."""
 
+import json
+import os
+import stat
 import sys
 from argparse import ArgumentError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import Any
+from typing import Any, NoReturn
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
+from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter, OutputWrapper
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import Error as AnyDatabaseError
 from django.db import connections, transaction
 
-from commands import output, version
+from commands import version
 from commands.exits import Exit, ExitError
 
 
-class _Formatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
-    """Keeps the lines of the examples; Django's own would join them."""
+def to_json(value: Any) -> str:
+    """Return a value as one line of JSON; times are ISO 8601 in UTC."""
+    return json.dumps(value, cls=DjangoJSONEncoder)
+
+
+def end(message: str, exit_status: Exit) -> NoReturn:
+    """End the process with a sentence, which is printed as JSON too if the command line asks for that."""
+    if "--json" in sys.argv:
+        with suppress(ExitError):
+            _write(OutputWrapper(sys.stdout), to_json({"state": exit_status.state, "message": message}))
+    sys.stderr.write(f"{message}\n")
+    sys.exit(exit_status)
+
+
+def silence(descriptor: int) -> None:
+    """Throw away what Python still holds for a descriptor, or it fails again when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def add_examples(parser: CommandParser, examples: Iterable[str]) -> CommandParser:
@@ -26,6 +45,10 @@ def add_examples(parser: CommandParser, examples: Iterable[str]) -> CommandParse
     parser.epilog, parser.formatter_class = "\n".join(["examples:", *lines]), _Formatter
     parser.description = fill(parser.description or "", width=max(get_terminal_size().columns - 2, 11))
     return parser
+
+
+class _Formatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
+    """Keeps the lines of the examples; Django's own would join them."""
 
 
 class StoreCommand(BaseCommand):
@@ -82,28 +105,28 @@ class StoreCommand(BaseCommand):
 
         Before a commit this undoes everything.
         """
-        output.write(self.stdout, self._form(text, result))
+        _write(self.stdout, to_json(result) if self.as_json else text)
 
     def report(self, text: str, result: Any) -> None:
         """Print what was done. If that fails, the work and the exit status stay."""
-        self.report_in_parts([self._form(text, result)])
+        self.report_in_parts([to_json(result) if self.as_json else text])
 
     def report_in_parts(self, parts: Iterable[str]) -> None:
         """Like `report`, for output that does not fit in memory. Each part ends a line."""
         try:
             for part in parts:
-                output.write(self.stdout, part)
+                _write(self.stdout, part)
         except ExitError as error:
             if error.returncode != Exit.BROKEN_PIPE:
                 self.complain(f"Done. {error}")
 
     def complain(self, text: str, style: Callable[[str], str] | None = None) -> None:
-        """Write to standard error, if it is open, in red unless there is a `style`."""
+        """Write to standard error, if it can be, in red unless there is a `style`."""
         try:
             self.stderr.write(text, style)
             self.stderr.flush()
         except OSError:
-            output.silence(self.stderr)
+            silence(self.stderr.fileno())
 
     @contextmanager
     def printed_before_commit(self, void: str) -> Iterator[None]:
@@ -131,9 +154,6 @@ class StoreCommand(BaseCommand):
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise ExitError("Nothing changed.", status=Exit.STOPPED)
 
-    def _form(self, text: str, result: Any) -> str:
-        return output.to_json(result) if self.as_json else text
-
     def _parse(self, parser: CommandParser, arguments: list[str]) -> dict[str, Any]:
         try:
             return vars(parser.parse_args(arguments))
@@ -148,4 +168,22 @@ class StoreCommand(BaseCommand):
             result = {"state": Exit(error.returncode).state, "message": str(error)}
             more = getattr(error, "result", {})
             with suppress(ExitError):
-                output.write(self.stdout, output.to_json(result | more if isinstance(more, dict) else more))
+                _write(self.stdout, to_json(result | more if isinstance(more, dict) else more))
+
+
+def _write(out: OutputWrapper, text: str) -> None:
+    """Write `text` and return only when it has left the process, and is on the disk if `out` is a file.
+
+    Raises `ExitError`; nothing can be written after that.
+    """
+    try:
+        out.write(text)
+        out.flush()
+        with suppress(AttributeError, ValueError):  # a test's StringIO
+            if stat.S_ISREG(os.fstat(out.fileno()).st_mode):
+                os.fsync(out.fileno())
+    except OSError as error:
+        silence(out.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise ExitError(status=Exit.BROKEN_PIPE) from None
+        raise ExitError(f"Standard output cannot be written: {error.strerror}.", status=Exit.FAILED) from None

@@ -11,9 +11,8 @@ from django.core.management.base import CommandParser
 from changes.models import Change, State
 from changes.naming import who
 from commands.arguments import add_safety_options
-from commands.base import StoreCommand
+from commands.base import StoreCommand, to_json
 from commands.exits import Exit, ExitError
-from commands.output import to_json
 from files.management.base import add_run, ending
 from files.progress import Progress
 from files.undo import SeeLeft, Undone, undo_import, undoable

@@ -9,9 +9,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from commands import output
 from commands.arguments import add_safety_options
-from commands.base import StoreCommand
+from commands.base import StoreCommand, to_json
 from commands.exits import Exit, ExitError
 from petstore_site.apikeys.management import secrets_file
 from petstore_site.apikeys.management.base import VOID, add_grace_option, as_json, duration, rotated, table
@@ -68,7 +67,7 @@ class Command(StoreCommand):
             text = "\n\n".join([*(rotated(*item) for item in done), f"Rotated {_keys(done)}."])
             self.show(text, with_secrets)
             return
-        secrets_file.write(file, "".join(f"{output.to_json(each)}\n" for each in with_secrets))
+        secrets_file.write(file, "".join(f"{to_json(each)}\n" for each in with_secrets))
         without = [as_json(new, replaces=as_json(old)) for old, new, _ in done]
         self.show(f"Rotated {_keys(done)}. The new keys are in {file}. Send them out, then delete it.", without)
 
