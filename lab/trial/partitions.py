@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lab.trial.cluster import NUMBERS, Cluster
@@ -151,7 +151,7 @@ class Apart(Cluster):
     def within(self, number: int) -> list[str]:
         """Return what begins each command of this machine."""
         who = pwd.getpwnam("postgres")
-        return [*_enter(self.spaces[number]), f"--setuid={who.pw_uid}", f"--setgid={who.pw_gid}"]
+        return [*enter(self.spaces[number]), f"--setuid={who.pw_uid}", f"--setgid={who.pw_gid}"]
 
     def roles(self) -> tuple[int, int, int]:
         """Return the primary, its synchronous standby and the other one."""
@@ -174,7 +174,7 @@ def address(number: int) -> str:
 
 
 @contextlib.contextmanager
-def networks() -> Iterator[dict[int, int]]:
+def networks(hosts: Iterable[int] = HOSTS) -> Iterator[dict[int, int]]:
     """Create a namespace for each host, and return the process that keeps it."""
     here = os.getpid()
     for command in (
@@ -184,7 +184,7 @@ def networks() -> Iterator[dict[int, int]]:
         f"addr add {address(US)}/24 dev net",
     ):
         _ip(here, command)
-    keepers = {each: subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) for each in HOSTS}
+    keepers = {each: subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) for each in hosts}
     time.sleep(1)
     try:
         for number, keeper in keepers.items():
@@ -201,11 +201,11 @@ def networks() -> Iterator[dict[int, int]]:
 @contextlib.contextmanager
 def instance(cluster: Apart, number: int, service: Service) -> Iterator[Service]:
     """Run HAProxy and the service in a namespace for the block."""
-    enter, port = _enter(cluster.spaces[number]), free_port()
+    within, port = enter(cluster.spaces[number]), free_port()
     file = cluster.folder / "haproxy.cfg"
-    haproxy = Program(cluster.folder, f"haproxy{number}", [*enter, find("haproxy"), "-f", str(file)], {}, None)
+    haproxy = Program(cluster.folder, f"haproxy{number}", [*within, find("haproxy"), "-f", str(file)], {}, None)
     environment = databases(cluster) | {"PORT": str(port), "HOST": address(number), "WEB_CONCURRENCY": "1"}
-    gunicorn = Program(cluster.folder, f"gunicorn{number}", [*enter, *GUNICORN], environment, None)
+    gunicorn = Program(cluster.folder, f"gunicorn{number}", [*within, *GUNICORN], environment, None)
     haproxy.start()
     gunicorn.start()
     try:
@@ -216,12 +216,13 @@ def instance(cluster: Apart, number: int, service: Service) -> Iterator[Service]
         haproxy.kill()
 
 
-def _enter(process: int) -> list[str]:
+def enter(process: int) -> list[str]:
+    """Return what begins a command in the network namespace of this process."""
     return [find("nsenter"), f"--target={process}", "--net"]
 
 
 def _ip(process: int, command: str) -> None:
-    subprocess.run([*_enter(process), shutil.which("ip", path="/usr/sbin:/sbin") or "ip", *command.split()], check=True)
+    subprocess.run([*enter(process), shutil.which("ip", path="/usr/sbin:/sbin") or "ip", *command.split()], check=True)
 
 
 if __name__ == "__main__":

@@ -74,9 +74,9 @@ def program(name: str) -> str:
 
 @contextmanager
 def running_nginx(
-    *upstreams: int, base: str = "", more: str = "", kept: str = "1s", rate: str = "100000r/s"
+    *upstreams: int | str, base: str = "", more: str = "", kept: str = "1s", rate: str = "100000r/s"
 ) -> Iterator[Nginx]:
-    """Run nginx before the services on these ports for the block; it must stop cleanly.
+    """Run nginx before the services on these ports, or at these addresses, for the block; it must stop cleanly.
 
     `base` is the path under which they live, `more` is more text for the `http` context, `kept` how long it keeps
     connections to them, and `rate` what it allows an address.
@@ -105,7 +105,7 @@ def _answers(port: int, path: str) -> bool:
         return False
 
 
-def _write_files(nginx: Nginx, upstreams: tuple[int, ...], *, base: str, more: str, kept: str, rate: str) -> None:
+def _write_files(nginx: Nginx, upstreams: tuple[int | str, ...], *, base: str, more: str, kept: str, rate: str) -> None:
     folder = nginx.folder
     make_certificate(folder)
     # Only root can give its workers to another user, who could not read a temporary folder.
@@ -114,7 +114,9 @@ def _write_files(nginx: Nginx, upstreams: tuple[int, ...], *, base: str, more: s
     (folder / "nginx.conf").write_text(main)
     shutil.copytree(FILES, folder / "petstore")
     site = {
-        "127.0.0.1:8000": " max_conns=1000; server ".join(f"127.0.0.1:{port}" for port in upstreams),
+        "127.0.0.1:8000": " max_conns=1000; server ".join(
+            each if isinstance(each, str) else f"127.0.0.1:{each}" for each in upstreams
+        ),
         "keepalive_timeout  1s": f"keepalive_timeout {kept}",
         "listen      443 ssl": f"listen 127.0.0.1:{nginx.https} ssl",
         "listen      80;": f"listen 127.0.0.1:{nginx.http};",
