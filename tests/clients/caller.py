@@ -4,6 +4,7 @@ Each line that it reads is JSON: what to do, with what, and the client's options
 """
 
 import json
+import logging
 import sys
 from collections.abc import Callable
 from itertools import islice
@@ -15,6 +16,18 @@ from petstore_client.errors import NoResponseError
 from petstore_client.generated.api.pets import get_pet
 
 store: PetStore
+log: list[str] = []
+
+
+class Log(logging.Handler):
+    """Keeps the lines that the client logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log.append(f"{record.levelname} {record.getMessage()}")
+
+
+logging.getLogger("petstore_client").addHandler(Log())
+logging.getLogger("petstore_client").setLevel(logging.DEBUG)
 
 
 def pets(status: str | None, category_id: int | None, page_size: int) -> Any:
@@ -46,6 +59,12 @@ def statuses() -> list[PetStatus]:
     return [pet.status for pet in store.pets()]
 
 
+def closed_copy() -> Any:
+    with store.with_options(timeout=5) as copy:
+        copy.category(1)
+    return store.category(1).to_dict()
+
+
 def error() -> Any:
     try:
         return store.category(1).to_dict()
@@ -62,6 +81,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "categories": categories,
     "changes": changes,
     "statuses": statuses,
+    "closed_copy": closed_copy,
     "error": error,
     "category": lambda category_id: store.category(category_id).to_dict(),
     "pet": lambda pet_id: getattr(get_pet.sync(pet_id, client=store.api), "name", None),
@@ -75,6 +95,7 @@ def answer(given: dict[str, Any]) -> Any:
     global store
     responses: list[ResponseInfo] = []
     sent: list[str] = []
+    log.clear()
     hooks = {"request": [lambda request: sent.append(f"{request.method} {request.url.path}")]}
     try:
         with (
@@ -85,17 +106,20 @@ def answer(given: dict[str, Any]) -> Any:
                 http_client=own if given["own"] else None,
                 on_response=responses.append,
                 **given["options"],
-            ) as store,
+            ) as first,
+            first.with_options(**given["changed"]) as store,
         ):
             seen = {"result": OPERATIONS[given["do"]](*given["with"])}
             store.close()
+            first.close()
             assert not own.is_closed
     except PetStoreError as error:
         seen = {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
     except ValueError as error:
         seen = {"wrong": str(error)}
     if given["noted"]:
-        return {"responses": [[one.status, one.request_id, one.rate_limit] for one in responses], "sent": sent}
+        told = [[one.status, one.request_id, one.rate_limit, one.response.json()] for one in responses]
+        return {"responses": told, "sent": sent, "log": log}
     return seen
 
 

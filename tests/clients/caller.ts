@@ -13,11 +13,23 @@ interface Given {
   noted: boolean;
   do: keyof typeof operations;
   with: never[];
-  options: { timeout?: number; retries?: number; max_wait?: number };
+  options: Chosen;
+  changed: Chosen;
+}
+
+interface Chosen {
+  timeout?: number;
+  max_retries?: number;
+  max_wait?: number;
+  headers?: Record<string, string>;
 }
 
 let store: PetStore;
 let sent: string[];
+let log: string[];
+
+const line = (level: string) => (text: string) => log.push(`${level} ${text}`);
+const logger = { debug: line("DEBUG"), info: line("INFO"), warn: line("WARNING") };
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const found: Item[] = [];
@@ -52,6 +64,10 @@ const operations = {
   category: (categoryId: number) => store.category(categoryId),
   pet: async (petId: number) => (await store.api.GET("/pets/{petId}", { params: { path: { petId } } })).data?.name,
   shown: async () => inspect(store.api, { depth: 9 }),
+  stopped: async () => {
+    const signal = AbortSignal.timeout(200);
+    return store.category(1, { signal }).catch((error) => (error === signal.reason ? "stopped" : error));
+  },
   codes: async () => ERROR_CODES,
 };
 
@@ -61,21 +77,28 @@ const own: typeof fetch = (input, init) => {
   return fetch(input, init);
 };
 
+const chosen = ({ timeout, max_retries: maxRetries, max_wait: maxWait, headers }: Chosen) => ({
+  ...(timeout !== undefined && { timeout: timeout * 1000 }),
+  ...(maxRetries !== undefined && { maxRetries }),
+  ...(maxWait !== undefined && { maxWait: maxWait * 1000 }),
+  ...(headers && { headers }),
+});
+
 async function answer(given: Given): Promise<unknown> {
-  const { timeout, retries, max_wait: maxWait } = given.options;
   const responses: ResponseInfo[] = [];
   let seen: unknown;
   sent = [];
+  log = [];
   try {
-    store = new PetStore({
+    const first = new PetStore({
+      logger,
       baseUrl: given.url ?? undefined,
       key: given.key ?? undefined,
       onResponse: (response) => responses.push(response),
       ...(given.own && { fetch: own }),
-      ...(timeout !== undefined && { timeout: timeout * 1000 }),
-      ...(retries !== undefined && { retries }),
-      ...(maxWait !== undefined && { maxWait: maxWait * 1000 }),
+      ...chosen(given.options),
     });
+    store = first.withOptions(chosen(given.changed));
     const operation = operations[given.do] as (...values: never[]) => Promise<unknown>;
     seen = { result: await operation(...given.with) };
   } catch (error) {
@@ -88,7 +111,8 @@ async function answer(given: Given): Promise<unknown> {
   }
   if (!given.noted) return seen;
   const limits = responses.map(({ rateLimit: one }) => one && [one.limit, one.window, one.remaining, one.reset]);
-  return { responses: responses.map((one, at) => [one.status, one.requestId, limits[at]]), sent };
+  const bodies = await Promise.all(responses.map(({ response }) => response.json()));
+  return { responses: responses.map((one, at) => [one.status, one.requestId, limits[at], bodies[at]]), sent, log };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -2,12 +2,26 @@
 
 import asyncio
 import json
+import logging
 import sys
 from typing import Any
 
 import httpx
 from petstore_client import AsyncPetStore, NewPet, PetStatus, PetStoreError, ResponseInfo
 from petstore_client.generated.api.pets import get_pet
+
+log: list[str] = []
+
+
+class Log(logging.Handler):
+    """Keeps the lines that the client logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log.append(f"{record.levelname} {record.getMessage()}")
+
+
+logging.getLogger("petstore_client").addHandler(Log())
+logging.getLogger("petstore_client").setLevel(logging.DEBUG)
 
 
 async def pets(store: AsyncPetStore, status: str | None, category_id: int | None, page_size: int) -> Any:
@@ -44,6 +58,12 @@ async def statuses(store: AsyncPetStore) -> list[PetStatus]:
     return [pet.status async for pet in store.pets()]
 
 
+async def closed_copy(store: AsyncPetStore) -> Any:
+    async with store.with_options(timeout=5) as copy:
+        await copy.category(1)
+    return (await store.category(1)).to_dict()
+
+
 async def error(store: AsyncPetStore) -> Any:
     try:
         return (await store.category(1)).to_dict()
@@ -64,6 +84,14 @@ async def shown(store: AsyncPetStore) -> Any:
     return repr(store.api)
 
 
+async def stopped(store: AsyncPetStore) -> Any:
+    try:
+        async with asyncio.timeout(0.2):
+            return (await store.category(1)).to_dict()
+    except TimeoutError:
+        return "stopped"
+
+
 async def codes(_store: AsyncPetStore) -> Any:
     return sorted({kind.__name__ for kind in PetStoreError.__subclasses__()})
 
@@ -81,7 +109,9 @@ OPERATIONS = {
         add_without_key,
         category,
         pet,
+        closed_copy,
         shown,
+        stopped,
         codes,
     )
 }
@@ -90,6 +120,7 @@ OPERATIONS = {
 async def answer(given: dict[str, Any]) -> Any:
     responses: list[ResponseInfo] = []
     sent: list[str] = []
+    log.clear()
 
     async def note(request: httpx.Request) -> None:
         sent.append(f"{request.method} {request.url.path}")
@@ -105,17 +136,20 @@ async def answer(given: dict[str, Any]) -> Any:
                 http_client=own if given["own"] else None,
                 on_response=responses.append,
                 **given["options"],
-            ) as store,
+            ) as first,
+            first.with_options(**given["changed"]) as store,
         ):
             seen = {"result": await OPERATIONS[given["do"]](store, *given["with"])}
             await store.aclose()
+            await first.aclose()
             assert not own.is_closed
     except PetStoreError as error:
         seen = {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
     except ValueError as error:
         seen = {"wrong": str(error)}
     if given["noted"]:
-        return {"responses": [[one.status, one.request_id, one.rate_limit] for one in responses], "sent": sent}
+        told = [[one.status, one.request_id, one.rate_limit, one.response.json()] for one in responses]
+        return {"responses": told, "sent": sent, "log": log}
     return seen
 
 

@@ -20,6 +20,7 @@ class Request(NamedTuple):
     idempotency_key: str | None
     if_none_match: str | None
     user_agent: str | None
+    traces: list[str | None]
     at: float
 
 
@@ -45,7 +46,8 @@ def scripted_server(*responses: Response) -> Iterator[Script]:
                 self.headers.get, ("Authorization", "Idempotency-Key", "If-None-Match", "User-Agent")
             )
             line = f"{self.command} {self.path}"
-            script.requests.append(Request(line, key, once, etag, program, time.monotonic()))
+            traces = [self.headers.get(name) for name in ("Traceparent", "Tracestate")]
+            script.requests.append(Request(line, key, once, etag, program, traces, time.monotonic()))
             match script.left.pop(0):
                 case "hang":
                     script.over.wait(30)

@@ -47,6 +47,7 @@ class Client(ABC):
     suffix: str
     timed_out: str
     hung_up: str
+    no_wait: str
     caller = "caller"
     environment: ClassVar[dict[str, str]] = {}
 
@@ -100,14 +101,16 @@ class Client(ABC):
         own: bool = False,
         noted: bool = False,
         variables: dict[str, str] | None = None,
-        **options: float,
+        changed: dict[str, Any] | None = None,
+        **options: Any,
     ) -> Any:
         """Let the client do something and return what its caller saw.
 
-        `own`: it sends through a client of the caller's. `noted`: return the responses that it reported, and what it sent.
+        `own`: it sends through a client of the caller's. `noted`: return the responses that it reported, what it sent, and
+        what it logged. `changed`: options for this call only.
         """
         given = {"url": url, "key": key, "do": do, "with": values, "options": {"timeout": 30} | options}
-        line = json.dumps(given | {"own": own, "noted": noted}) + "\n"
+        line = json.dumps(given | {"own": own, "noted": noted, "changed": changed or {}}) + "\n"
         if variables:
             return json.loads(ended(self.started(variables), line))
         assert self.process.stdin
@@ -126,7 +129,7 @@ def ended(process: subprocess.Popen[str], line: str = "") -> str:
 
 class PythonClient(Client):
     language, suffix, environment = "python", ".py", {"PYTHONPATH": "site"}
-    timed_out, hung_up = "ReadTimeout", "RemoteProtocolError"
+    timed_out, hung_up, no_wait = "ReadTimeout", "RemoteProtocolError", "0.0 s"
 
     def __init__(self, folder: Path) -> None:
         with or_skip():
@@ -159,7 +162,7 @@ class AsyncPythonClient(PythonClient):
 
 class TypeScriptClient(Client):
     language, suffix = "typescript", ".ts"
-    timed_out, hung_up = "TimeoutError", "TypeError"
+    timed_out, hung_up, no_wait = "TimeoutError", "TypeError", "0 ms"
 
     def __init__(self, folder: Path) -> None:
         with or_skip():
@@ -223,10 +226,11 @@ def test_the_snippets_of_the_readme_run(client: Client, server: Gunicorn, key: s
         client.start(f"readme_{number}", PETSTORE_URL=f"{server.url}/v1", PETSTORE_API_KEY=key)
         for number in range(len(client.snippets))
     ]
-    assert len(printed) == {"python": 9, "typescript": 9}[client.language]
+    assert len(printed) == {"python": 13, "typescript": 13}[client.language]
     assert all(printed)
     assert printed[1] == f"{known.strip()} animals\n"
-    assert re.fullmatch(r"\d+ animals, \d+ of them new or changed, 0 gone\n", printed[-2])
+    copied = next(text for text in printed if "gone" in text)
+    assert re.fullmatch(r"\d+ animals, \d+ of them new or changed, 0 gone\n", copied)
 
 
 @pytest.mark.parametrize(("status", "category"), [(None, None), ("pending", None), (None, 1), ("available", 1)])
@@ -294,7 +298,7 @@ def test_an_outage_of_an_hour_is_waited_out(client: Client) -> None:
     link = {"Link": '</v1/changes?cursor=b>; rel="next"'}
     change = {"petId": 7, "change": "saved", "pet": PET}
     with scripted_server(*FAILURES * 24, (200, [change], link), *FAILURES, (200, [change], link)) as script:
-        seen = client.call(script.url, "changes", "a", 2, 0.01, retries=0)
+        seen = client.call(script.url, "changes", "a", 2, 0.01, max_retries=0)
     assert seen == {"result": [[[change], "b"]] * 2}
     assert {line.partition("cursor=")[2][0] for line in requested(script)[:121]} == {"a"}
 
@@ -302,7 +306,7 @@ def test_an_outage_of_an_hour_is_waited_out(client: Client) -> None:
 def test_a_feed_that_cannot_begin_is_an_error(client: Client) -> None:
     """The address may be wrong."""
     with scripted_server((502, "<html>", {})) as script:
-        seen = client.call(script.url, "changes", None, 1, retries=0)
+        seen = client.call(script.url, "changes", None, 1, max_retries=0)
     assert seen["error"][1:3] == ["unexpected_response", 502]
 
 
@@ -326,7 +330,7 @@ def test_a_feed_waits_as_long_as_it_is_asked(client: Client) -> None:
 )
 def test_an_error_has_its_response(client: Client, response: Response, expected: list[Any]) -> None:
     with scripted_server(response) as script:
-        assert client.call(script.url, "error", retries=0) == {"result": expected}
+        assert client.call(script.url, "error", max_retries=0) == {"result": expected}
 
 
 def test_what_is_always_sent_needs_no_assertion(client: Client) -> None:
@@ -340,7 +344,7 @@ def test_a_whole_response_has_a_deadline(client: Client) -> None:
     limit: dict[str, Any] = {"timeout": 1} if client.language == "typescript" else {"deadline": 1}
     begun = time.monotonic()
     with scripted_server("drip") as script:
-        seen = client.call(script.url, *LIST, retries=0, **limit)
+        seen = client.call(script.url, *LIST, max_retries=0, **limit)
     message = f"No response came ({client.timed_out})."
     assert seen == {"error": [client.kind("no_response"), "no_response", 0, message, None]}
     assert time.monotonic() - begun < 20
@@ -457,15 +461,91 @@ def test_the_service_sees_which_client_calls(client: Client) -> None:
 
 def test_each_response_is_reported_with_its_request_id_and_limit(client: Client) -> None:
     limit = {"RateLimit-Policy": '"default";q=600;w=60', "RateLimit": '"default";r=598;t=12', "X-Request-ID": "r-2"}
-    with scripted_server(problem(503, "unavailable", Retry_After="0"), (200, [PET], limit)) as script:
+    down = problem(503, "unavailable", Retry_After="0")
+    with scripted_server(down, (200, [PET], limit)) as script:
         seen = client.call(script.url, *LIST, noted=True)
-    assert seen == {"responses": [[503, "r-1", None], [200, "r-2", [600, 60, 598, 12]]], "sent": []}
+    assert seen == {
+        "responses": [[503, "r-1", None, down[1]], [200, "r-2", [600, 60, 598, 12], [PET]]],
+        "sent": [],
+        "log": [
+            "DEBUG GET /v1/pets?limit=100: 503, request ID r-1",
+            f"INFO GET /v1/pets?limit=100: 503, next attempt in {client.no_wait}",
+            "DEBUG GET /v1/pets?limit=100: 200, request ID r-2",
+        ],
+    }
+
+
+def test_what_goes_wrong_is_logged(client: Client) -> None:
+    """A lost response, and an operation that is deprecated. Of the key nothing is."""
+    ends = {"Deprecation": "@1798761600", "Sunset": "Fri, 30 Jun 2028 23:59:59 GMT", "X-Request-ID": "r-2"}
+    with scripted_server("hang up", (200, PET, ends)) as script:
+        log = client.call(script.url, "pet", 7, noted=True)["log"]
+    log[0] = re.sub(r"in [\d.]+ m?s", "in a moment", log[0])
+    assert log == [
+        f"INFO GET /v1/pets/7: {client.hung_up}, next attempt in a moment",
+        "DEBUG GET /v1/pets/7: 200, request ID r-2",
+        "WARNING GET /v1/pets/7 is deprecated. Its last day: Fri, 30 Jun 2028 23:59:59 GMT.",
+    ]
+
+
+def test_options_for_one_call(client: Client) -> None:
+    """What is left out is that of the first store, and headers are added."""
+    one = {"max_retries": 0, "headers": {"Traceparent": "1"}}
+    changed = {"max_retries": 1, "headers": {"tracestate": "2"}}
+    down = problem(503, "unavailable", Retry_After="1")
+    with scripted_server(down, down) as script:
+        seen = client.call(script.url, *LIST, **one, changed=changed, noted=True, own=True)
+    assert [line[0] for line in seen["responses"]] == [503, 503]
+    assert seen["sent"] == ["GET /v1/pets"] * 2
+    assert [request.traces for request in script.requests] == [["1", "2"]] * 2
+    with scripted_server(down) as script:
+        seen = client.call(script.url, *LIST, max_retries=3, changed={"max_wait": 0.5})
+    assert seen["error"][:3] == [client.kind("unavailable"), "unavailable", 503]
+
+
+def test_a_timeout_for_one_call(client: Client) -> None:
+    with scripted_server("hang") as script:
+        seen = client.call(script.url, *LIST, max_retries=0, changed={"timeout": 1})
+    assert seen["error"][3] == f"No response came ({client.timed_out})."
+
+
+@pytest.mark.parametrize("name", ["Authorization", "content-type", "IDEMPOTENCY-KEY", "If-None-Match"])
+@pytest.mark.parametrize("where", ["options", "changed"])
+def test_a_header_that_the_client_sends_itself(client: Client, name: str, where: str) -> None:
+    given = {"headers": {name: "pets_test_secret"}}
+    with scripted_server() as script:
+        seen = client.call(script.url, *LIST, **given if where == "options" else {"changed": given})
+    shown = {"idempotency-key": "Idempotency-Key", "if-none-match": "If-None-Match"}.get(name.lower(), name.title())
+    assert seen == {"wrong": f"headers cannot have {shown}: the client sends it."}
+
+
+def test_the_callers_own_user_agent_is_sent(client: Client) -> None:
+    with scripted_server(OK) as script:
+        client.call(script.url, *LIST, headers={"user-agent": "shop/1.0"})
+    assert script.requests[0].user_agent == "shop/1.0"
+
+
+@pytest.mark.parametrize("client", [PythonClient, AsyncPythonClient], indirect=True)
+def test_closing_a_store_with_other_options_leaves_the_connections_open(client: Client) -> None:
+    category = {"id": 1, "name": "Cats"}
+    with scripted_server((200, category, {}), (200, category, {})) as script:
+        assert client.call(script.url, "closed_copy") == {"result": category}
+
+
+@pytest.mark.parametrize("client", [AsyncPythonClient, TypeScriptClient], indirect=True)
+def test_a_call_can_be_stopped(client: Client) -> None:
+    begun = time.monotonic()
+    with scripted_server("hang") as script:
+        assert client.call(script.url, "stopped") == {"result": "stopped"}
+    assert time.monotonic() - begun < 20
 
 
 def test_the_callers_own_client_sends_with_our_key_and_is_left_open(client: Client) -> None:
-    with scripted_server(problem(503, "unavailable", Retry_After="0"), CREATED) as script:
+    down = problem(503, "unavailable", Retry_After="0")
+    with scripted_server(down, CREATED) as script:
         seen = client.call(script.url, *ADD, own=True, noted=True)
-    assert seen == {"responses": [[503, "r-1", None], [201, None, None]], "sent": ["POST /v1/pets"] * 2}
+    assert seen["responses"] == [[503, "r-1", None, down[1]], [201, None, None, PET]]
+    assert seen["sent"] == ["POST /v1/pets"] * 2
     assert [request.authorization for request in script.requests] == ["Bearer k"] * 2
 
 
@@ -562,7 +642,7 @@ def test_a_wait_that_is_too_long_is_an_error_at_once(client: Client) -> None:
 )
 def test_the_error_comes_when_more_attempts_are_of_no_use(client: Client, response: Any, code: str, times: int) -> None:
     with scripted_server(*[response] * times) as script:
-        seen = client.call(script.url, *ADD, retries=2)
+        seen = client.call(script.url, *ADD, max_retries=2)
     assert seen == {"error": [client.kind(code), code, response[0], "As it is.", "r-1"]}
 
 
@@ -607,7 +687,7 @@ def test_a_redirect_is_not_followed(client: Client, call: list[Any], status: int
 @pytest.mark.parametrize("response", ["hang", "hang up"])
 def test_no_response_at_all(client: Client, response: Any) -> None:
     with scripted_server(response, response) as script:
-        seen = client.call(script.url, *ADD, retries=1, timeout=1 if response == "hang" else 30)
+        seen = client.call(script.url, *ADD, max_retries=1, timeout=1 if response == "hang" else 30)
     name = {"hang": client.timed_out, "hang up": client.hung_up}[response]
     assert seen == {"error": [client.kind("no_response"), "no_response", 0, f"No response came ({name}).", None]}
 

@@ -150,7 +150,7 @@ def test_a_redirect_of_which_a_browser_shows_nothing(tab: Page, shop: str, body:
 
 
 def test_no_response(tab: Page) -> None:
-    returned = call(tab, "return store.category(1);", baseUrl="http://127.0.0.1:9/v1", key="k", retries=0)
+    returned = call(tab, "return store.category(1);", baseUrl="http://127.0.0.1:9/v1", key="k", maxRetries=0)
     assert returned == {"error": ["no_response", 0, "No response came (TypeError)."]}
 
 

@@ -6,12 +6,14 @@ from petstore_client.client import ChangesPage, PetStore
 from petstore_client.errors import PetStoreError
 from petstore_client.generated.models import Category, NewPet, Pet, PetChange, PetStatus
 from petstore_client.responses import RateLimit, ResponseInfo
+from petstore_client.retrying import Options
 
 __all__ = [
     "AsyncPetStore",
     "Category",
     "ChangesPage",
     "NewPet",
+    "Options",
     "Pet",
     "PetChange",
     "PetStatus",

@@ -1,21 +1,20 @@
 """The API for `asyncio`: the same methods and retries as `PetStore`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Any, Self, cast
+from collections.abc import AsyncIterator
+from typing import Any, Self, Unpack, cast
 
 import httpx
 
 from petstore_client.client import ChangesPage, Feed, addition, list_options, next_cursor, understood
-from petstore_client.configuration import KeyedClient, checked_key, checked_url, headers
+from petstore_client.configuration import KeyedClient, checked_key, checked_url
 from petstore_client.errors import PetStoreError
 from petstore_client.generated.api.categories import get_category, list_categories
 from petstore_client.generated.api.changes import list_changes
 from petstore_client.generated.api.pets import create_pet, list_pets
 from petstore_client.generated.models import Category, NewPet, Pet, PetStatus
 from petstore_client.generated.types import UNSET, Response
-from petstore_client.responses import ResponseInfo
-from petstore_client.retrying import AsyncRetryingClient, Retries
+from petstore_client.retrying import AsyncRetryingClient, Options, with_headers
 
 
 class AsyncPetStore:
@@ -29,18 +28,19 @@ class AsyncPetStore:
         base_url: str | None = None,
         key: str | None = None,
         *,
-        timeout: float = 10,
-        retries: int = 4,
-        max_wait: float = 60,
-        deadline: float = 60,
         http_client: httpx.AsyncClient | None = None,
-        on_response: Callable[[ResponseInfo], object] | None = None,
+        **options: Unpack[Options],
     ) -> None:
         """Call the API at `base_url`. All arguments are as for `PetStore`."""
-        url, key = checked_url(base_url), checked_key(key)
-        policy = Retries(retries, max_wait, deadline, on_response)
-        self._http = AsyncRetryingClient(http_client, policy, base_url=url, headers=headers(key), timeout=timeout)
-        self.api = KeyedClient(base_url=url, token=key).set_async_httpx_client(self._http)
+        self._url, key = checked_url(base_url), checked_key(key)
+        self._options = options
+        self._http = AsyncRetryingClient(http_client, self._url, key, options)
+        self.api = KeyedClient(base_url=self._url, token=key).set_async_httpx_client(self._http)
+
+    def with_options(self, **options: Unpack[Options]) -> Self:
+        """Return the store with other options for some calls, as `PetStore.with_options`."""
+        changed = with_headers(self._options, options)
+        return type(self)(self._url, self.api.token, http_client=self._http.via, **changed)
 
     async def __aenter__(self) -> Self:
         return self

@@ -2,23 +2,23 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, Unpack, cast
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 from attrs import evolve
 
-from petstore_client.configuration import KeyedClient, checked_key, checked_url, headers
+from petstore_client.configuration import KeyedClient, checked_key, checked_url
 from petstore_client.errors import PetStoreError, UnexpectedResponseError
 from petstore_client.generated.api.categories import get_category, list_categories
 from petstore_client.generated.api.changes import list_changes
 from petstore_client.generated.api.pets import create_pet, list_pets
 from petstore_client.generated.models import Category, NewPet, Pet, PetChange, PetStatus
 from petstore_client.generated.types import UNSET, Response
-from petstore_client.responses import ResponseInfo, next_url
-from petstore_client.retrying import Retries, RetryingClient, backoff
+from petstore_client.responses import next_url
+from petstore_client.retrying import Options, RetryingClient, backoff, with_headers
 
 
 class ChangesPage(NamedTuple):
@@ -82,25 +82,26 @@ class PetStore:
         base_url: str | None = None,
         key: str | None = None,
         *,
-        timeout: float = 10,
-        retries: int = 4,
-        max_wait: float = 60,
-        deadline: float = 60,
         http_client: httpx.Client | None = None,
-        on_response: Callable[[ResponseInfo], object] | None = None,
+        **options: Unpack[Options],
     ) -> None:
         """Call the API at `base_url`, which ends in `/v1`. Without it or `key`, read PETSTORE_URL or PETSTORE_API_KEY.
 
         One that is missing or cannot be one raises `ValueError`. White space around the key is ignored.
-        In seconds: `timeout` is for the connection and for each part of a response, `deadline` for each attempt with
-        its whole response, `max_wait` for the wait before another one. `http_client` sends the requests, with its
-        proxies, certificates and hooks; you close it.
-        `on_response` is called with each response that comes, also with one that is tried again.
+        `http_client` sends the requests, with its proxies, certificates and hooks; you close it.
         """
-        url, key = checked_url(base_url), checked_key(key)
-        policy = Retries(retries, max_wait, deadline, on_response)
-        self._http = RetryingClient(http_client, policy, base_url=url, headers=headers(key), timeout=timeout)
-        self.api = KeyedClient(base_url=url, token=key).set_httpx_client(self._http)
+        self._url, key = checked_url(base_url), checked_key(key)
+        self._options = options
+        self._http = RetryingClient(http_client, self._url, key, options)
+        self.api = KeyedClient(base_url=self._url, token=key).set_httpx_client(self._http)
+
+    def with_options(self, **options: Unpack[Options]) -> Self:
+        """Return the store with other options for some calls: `store.with_options(timeout=2).category(1)`.
+
+        What you leave out stays, and `headers` are added. It uses the connections of this store: close only this one.
+        """
+        changed = with_headers(self._options, options)
+        return type(self)(self._url, self.api.token, http_client=self._http.via, **changed)
 
     def __enter__(self) -> Self:
         return self

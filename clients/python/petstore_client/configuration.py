@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 import httpx
@@ -36,12 +37,20 @@ def checked_key(key: str | None) -> str:
     return stripped
 
 
-def headers(key: str) -> dict[str, str]:
-    """Return the headers of each request."""
-    return {
-        "Authorization": f"Bearer {key}",
-        "User-Agent": f"petstore-client-python/{_version()} httpx/{httpx.__version__}",
-    }
+OURS = ("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match")
+"""The headers that a caller's own ones cannot be: the methods send them where they belong."""
+
+
+def headers(key: str, more: Mapping[str, str]) -> httpx.Headers:
+    """Return the headers of each request: ours, and those of the caller. Raise `ValueError` if one is in `OURS`."""
+    sent = httpx.Headers({"User-Agent": f"petstore-client-python/{_version()} httpx/{httpx.__version__}"})
+    sent.update(more)
+    for name in OURS:
+        if name in sent:
+            message = f"headers cannot have {name}: the client sends it."
+            raise ValueError(message)
+    sent["Authorization"] = f"Bearer {key}"
+    return sent
 
 
 def _version() -> str:

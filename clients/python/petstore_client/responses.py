@@ -26,12 +26,14 @@ class ResponseInfo(NamedTuple):
     rate_limit: RateLimit | None
     """None if your key has no limit."""
     headers: httpx.Headers
+    response: httpx.Response
+    """As it came: `response.content` is the body."""
 
 
 def info(response: httpx.Response) -> ResponseInfo:
     """Return what `on_response` gets."""
     headers = response.headers
-    return ResponseInfo(response.status_code, headers.get("X-Request-ID"), _rate_limit(headers), headers)
+    return ResponseInfo(response.status_code, headers.get("X-Request-ID"), _rate_limit(headers), headers, response)
 
 
 LINK = re.compile(r"""<([^>]*)>([^",<]*(?:"(?:[^"\\]|\\.)*"[^",<]*)*)""")

@@ -1,15 +1,20 @@
 """Retries what is safe to repeat, and raises every other error."""
 
 import asyncio
+import logging
 import random
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypedDict, cast
 
 import httpx
 
+from petstore_client.configuration import headers
 from petstore_client.errors import NoResponseError, PetStoreError, seconds_in
 from petstore_client.responses import ResponseInfo, info
+
+LOGGER = logging.getLogger("petstore_client")
+"""DEBUG: each response. INFO: each retry. WARNING: a deprecated operation. The key is never logged."""
 
 LOST = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
 """No response came, or not all of it."""
@@ -21,37 +26,84 @@ OURS: dict[str, Any] = {"auth": None, "follow_redirects": False}
 """What no client that a caller gives changes: the key, and that a redirect cannot make a list of an addition."""
 
 
+class Options(TypedDict, total=False):
+    """How the API is called: options of a client, which `with_options` changes for some calls."""
+
+    timeout: float | httpx.Timeout
+    """Seconds to wait for a connection, and for each part of a response. 10 if it is not given."""
+    max_retries: int
+    """How many more attempts at most: 4."""
+    max_wait: float
+    """Seconds: a longer `Retry-After` raises the error at once: 60."""
+    deadline: float
+    """Seconds for each attempt, the whole body included: 60."""
+    headers: Mapping[str, str]
+    """What to send with each request, beside the headers of the client."""
+    on_response: Callable[[ResponseInfo], object] | None
+    """Called with each response that comes, also with one that is tried again."""
+
+
+def with_headers(options: Options, changed: Options) -> Options:
+    """Return the options with some changed. Headers are added to those that there are."""
+    return options | changed | {"headers": {**options.get("headers", {}), **changed.get("headers", {})}}
+
+
+def request_options(key: str, options: Options) -> dict[str, Any]:
+    """Return what httpx needs to build requests. They are sent through another client."""
+    return {"headers": headers(key, options.get("headers", {})), "timeout": options.get("timeout", 10)}
+
+
 class Retries(NamedTuple):
     """Which requests are repeated, and when: GETs, and POSTs with an `Idempotency-Key`."""
 
-    retries: int
-    """How many more attempts at most."""
+    max_retries: int
     max_wait: float
-    """Seconds: a longer `Retry-After` raises the error at once."""
     deadline: float
-    """Seconds for each attempt, the whole body included."""
     on_response: Callable[[ResponseInfo], object] | None
+
+    @classmethod
+    def of(cls, options: Options) -> "Retries":
+        """Return what the options say about retries."""
+        waits = options.get("max_wait", 60), options.get("deadline", 60)
+        return cls(options.get("max_retries", 4), *waits, options.get("on_response"))
 
     def after_loss(self, request: httpx.Request, error: httpx.RequestError, attempt: int) -> float:
         """Return the seconds to wait before the next attempt. Raise `NoResponseError` if there is none."""
         if isinstance(error, LOST) and self._can_repeat(request, attempt):
-            return min(backoff(attempt), self.max_wait)
+            return _logged(request, type(error).__name__, min(backoff(attempt), self.max_wait))
         raise NoResponseError.of_loss(error) from error
 
     def after(self, response: httpx.Response, attempt: int) -> float | None:
         """Return the seconds to wait before the next attempt, or None if the response is final and a success."""
+        _log(response)
         if self.on_response:
             self.on_response(info(response))
         wait = _seconds_to_wait(response, attempt)
         if wait is not None and wait <= self.max_wait and self._can_repeat(response.request, attempt):
-            return wait
+            return _logged(response.request, str(response.status_code), wait)
         if _is_unchanged(response) or _is_success_of_the_api(response):
             return None
         raise PetStoreError.of(response)
 
     def _can_repeat(self, request: httpx.Request, attempt: int) -> bool:
         is_safe = request.method == "GET" or "Idempotency-Key" in request.headers
-        return is_safe and attempt < self.retries
+        return is_safe and attempt < self.max_retries
+
+
+def _log(response: httpx.Response) -> None:
+    request, head = response.request, response.headers
+    LOGGER.debug("%s: %s, request ID %s", _named(request), response.status_code, head.get("X-Request-ID"))
+    if "Deprecation" in head:
+        LOGGER.warning("%s is deprecated. Its last day: %s.", _named(request), head.get("Sunset"))
+
+
+def _logged(request: httpx.Request, reason: str, wait: float) -> float:
+    LOGGER.info("%s: %s, next attempt in %.1f s", _named(request), reason, wait)
+    return wait
+
+
+def _named(request: httpx.Request) -> str:
+    return f"{request.method} {request.url.raw_path.decode()}"
 
 
 def late(request: httpx.Request) -> httpx.ReadTimeout:
@@ -81,12 +133,13 @@ class InTime(httpx.SyncByteStream):
 class RetryingClient(httpx.Client):
     """Builds the requests, and sends them through another client as often as needed."""
 
-    def __init__(self, via: httpx.Client | None, retries: Retries, **options: Any) -> None:
-        """Send through `via`, or a client of our own. Pass other options on to httpx."""
-        super().__init__(**options, transport=httpx.BaseTransport(), trust_env=False)
-        self._via = via or httpx.Client()
+    def __init__(self, via: httpx.Client | None, base_url: str, key: str, options: Options) -> None:
+        """Send through `via`, or a client of our own."""
+        transport = httpx.BaseTransport()
+        super().__init__(base_url=base_url, **request_options(key, options), transport=transport, trust_env=False)
+        self.via = via or httpx.Client()
         self._is_ours = via is None
-        self._retries = retries
+        self._retries = Retries.of(options)
 
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """Send the request until it has a final response. Raise `PetStoreError` if that is an error, or none comes."""
@@ -95,7 +148,7 @@ class RetryingClient(httpx.Client):
             wait: float | None
             latest = time.monotonic() + self._retries.deadline
             try:
-                response = self._via.send(request, **options | OURS | {"stream": True})
+                response = self.via.send(request, **options | OURS | {"stream": True})
                 response.stream = InTime(response, latest)
                 try:
                     response.read()
@@ -114,18 +167,19 @@ class RetryingClient(httpx.Client):
         """Close the connections, unless they are the caller's."""
         super().close()
         if self._is_ours:
-            self._via.close()
+            self.via.close()
 
 
 class AsyncRetryingClient(httpx.AsyncClient):
     """As `RetryingClient`, for `asyncio`."""
 
-    def __init__(self, via: httpx.AsyncClient | None, retries: Retries, **options: Any) -> None:
-        """Send through `via`, or a client of our own. Pass other options on to httpx."""
-        super().__init__(**options, transport=httpx.AsyncBaseTransport(), trust_env=False)
-        self._via = via or httpx.AsyncClient()
+    def __init__(self, via: httpx.AsyncClient | None, base_url: str, key: str, options: Options) -> None:
+        """Send through `via`, or a client of our own."""
+        transport = httpx.AsyncBaseTransport()
+        super().__init__(base_url=base_url, **request_options(key, options), transport=transport, trust_env=False)
+        self.via = via or httpx.AsyncClient()
         self._is_ours = via is None
-        self._retries = retries
+        self._retries = Retries.of(options)
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """Send the request until it has a final response. Raise `PetStoreError` if that is an error, or none comes."""
@@ -134,7 +188,7 @@ class AsyncRetryingClient(httpx.AsyncClient):
             wait: float | None
             try:
                 async with asyncio.timeout(self._retries.deadline):
-                    response = await self._via.send(request, **options | OURS)
+                    response = await self.via.send(request, **options | OURS)
             except TimeoutError:
                 wait = self._retries.after_loss(request, late(request), attempt)
             except httpx.RequestError as error:
@@ -150,7 +204,7 @@ class AsyncRetryingClient(httpx.AsyncClient):
         """Close the connections, unless they are the caller's."""
         await super().aclose()
         if self._is_ours:
-            await self._via.aclose()
+            await self.via.aclose()
 
 
 def _seconds_to_wait(response: httpx.Response, attempt: int) -> float | None:

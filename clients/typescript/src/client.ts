@@ -5,7 +5,7 @@ import createClient, { type Client } from "openapi-fetch";
 import { checkedKey, checkedUrl, headers } from "./configuration.js";
 import { PetStoreError } from "./errors.js";
 import { nextUrl } from "./responses.js";
-import { backoff, retrying, sleep, type Retries } from "./retrying.js";
+import { backoff, retrying, SILENT, sleep, type Retries } from "./retrying.js";
 import type { components, paths } from "./schema.js";
 
 export type Category = components["schemas"]["Category"];
@@ -19,6 +19,8 @@ export interface Options extends Partial<Retries> {
   baseUrl?: string | undefined;
   /** Your API key. Without it, PETSTORE_API_KEY. One that cannot be a key throws a `TypeError`. White space around it is ignored. */
   key?: string | undefined;
+  /** What to send with each request, beside the headers of the client. */
+  headers?: Record<string, string>;
 }
 
 export interface CallOptions {
@@ -62,21 +64,34 @@ interface Page<Item> {
  */
 export class PetStore {
   readonly api: Client<paths>;
+  readonly #options: Options;
 
-  constructor({
-    baseUrl,
-    key,
-    timeout = 10_000,
-    retries = 4,
-    maxWait = 60_000,
-    fetch = (input, init) => globalThis.fetch(input, init),
-    onResponse = () => {},
-  }: Options = {}) {
+  constructor(options: Options = {}) {
+    const {
+      baseUrl,
+      key,
+      headers: more = {},
+      timeout = 10_000,
+      maxRetries = 4,
+      maxWait = 60_000,
+      fetch = (input, init) => globalThis.fetch(input, init),
+      onResponse = () => {},
+      logger = SILENT,
+    } = options;
+    this.#options = options;
     this.api = createClient<paths>({
       baseUrl: checkedUrl(baseUrl),
-      headers: headers(checkedKey(key)),
-      fetch: retrying({ timeout, retries, maxWait, fetch, onResponse }),
+      headers: headers(checkedKey(key), more),
+      fetch: retrying({ timeout, maxRetries, maxWait, fetch, onResponse, logger }),
     });
+  }
+
+  /**
+   * Return the store with other options for some calls: `store.withOptions({ timeout: 2_000 }).category(1)`.
+   * What you leave out stays, and `headers` are added.
+   */
+  withOptions(options: Omit<Options, "baseUrl" | "key">): PetStore {
+    return new PetStore({ ...this.#options, ...options, headers: { ...this.#options.headers, ...options.headers } });
   }
 
   /** Yield all animals with a status and in a category, newest first. Fetch the next page when it is needed. */

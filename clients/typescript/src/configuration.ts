@@ -22,8 +22,15 @@ export function checkedKey(key = process?.env["PETSTORE_API_KEY"] ?? ""): string
   return trimmed;
 }
 
+/** The headers that a caller's own ones cannot be: the methods send them where they belong. */
+const OURS = ["Authorization", "Content-Type", "Idempotency-Key", "If-None-Match"];
+
 /** Return the headers of each request. A browser names itself: a header of ours would need the permission of the API. */
-export function headers(key: string): Record<string, string> {
+export function headers(key: string, more: Record<string, string>): Headers {
   const node = process?.versions.node;
-  return { Authorization: `Bearer ${key}`, ...(node && { "User-Agent": `petstore-client-typescript/${VERSION} node/${node}` }) };
+  const sent = new Headers({ ...(node && { "User-Agent": `petstore-client-typescript/${VERSION} node/${node}` }) });
+  for (const [name, value] of Object.entries(more)) sent.set(name, value);
+  for (const name of OURS) if (sent.has(name)) throw new TypeError(`headers cannot have ${name}: the client sends it.`);
+  sent.set("Authorization", `Bearer ${key}`);
+  return sent;
 }

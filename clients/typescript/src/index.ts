@@ -3,3 +3,4 @@
 export * from "./client.js";
 export { ERROR_CODES, PetStoreError, type ErrorCode } from "./errors.js";
 export type { RateLimit, ResponseInfo } from "./responses.js";
+export type { Logger } from "./retrying.js";

@@ -18,6 +18,8 @@ export interface ResponseInfo {
   /** Null if your key has no limit. */
   rateLimit: RateLimit | null;
   headers: Headers;
+  /** As it came: `await response.json()` is the body. */
+  response: Response;
 }
 
 const LINK = /<([^>]*)>([^",<]*(?:"(?:[^"\\]|\\.)*"[^",<]*)*)/g;
@@ -33,8 +35,9 @@ export function nextUrl(link: string): string | undefined {
 }
 
 /** Return what `onResponse` gets. */
-export function info({ status, headers }: Response): ResponseInfo {
-  return { status, requestId: headers.get("X-Request-ID"), rateLimit: rateLimit(headers), headers };
+export function info(response: Response): ResponseInfo {
+  const { status, headers } = response;
+  return { status, requestId: headers.get("X-Request-ID"), rateLimit: rateLimit(headers), headers, response };
 }
 
 function rateLimit(headers: Headers): RateLimit | null {

@@ -7,37 +7,53 @@ export interface Retries {
   /** Milliseconds for each attempt, the body included. */
   timeout: number;
   /** How many more attempts at most. */
-  retries: number;
+  maxRetries: number;
   /** Milliseconds: a longer `Retry-After` throws the error at once. */
   maxWait: number;
   /** Sends the requests, for example through a proxy. */
   fetch: typeof globalThis.fetch;
   /** Called with each response that comes, also with one that is tried again. */
   onResponse: (response: ResponseInfo) => unknown;
+  /** Gets a line for each response, for each retry, and for a deprecated operation. `console` is one. */
+  logger: Logger;
 }
+
+export type Logger = Pick<Console, "debug" | "info" | "warn">;
+
+export const SILENT: Logger = { debug() {}, info() {}, warn() {} };
 
 /** A later attempt can succeed. After a 500, one is enough. */
 const TEMPORARY = new Set([409, 429, 502, 503, 504]);
 
 /** Return a `fetch` that repeats GETs, and POSTs with an `Idempotency-Key`, when no response or a temporary error comes. */
-export function retrying({ timeout, retries, maxWait, fetch, onResponse }: Retries): (request: Request) => Promise<Response> {
+export function retrying(options: Retries): (request: Request) => Promise<Response> {
+  const { timeout, maxRetries, maxWait, fetch, onResponse, logger } = options;
   return async (request) => {
     const { signal } = request;
+    const { pathname, search } = new URL(request.url);
+    const name = `${request.method} ${pathname}${search}`;
+    const pause = (reason: unknown, wait: number) => {
+      logger.info(`${name}: ${reason}, next attempt in ${Math.round(wait)} ms`);
+      return sleep(wait, signal);
+    };
     for (let attempt = 0; ; attempt++) {
-      const canRepeat = isSafe(request) && attempt < retries;
+      const canRepeat = isSafe(request) && attempt < maxRetries;
       let response: Response;
       try {
         response = await fetchOnce(fetch, request, timeout);
       } catch (error) {
         if (signal.aborted || error instanceof PetStoreError) throw error;
         if (!canRepeat) throw PetStoreError.ofLoss(error);
-        await sleep(Math.min(backoff(attempt), maxWait), signal);
+        await pause(error instanceof Error ? error.name : error, Math.min(backoff(attempt), maxWait));
         continue;
       }
-      onResponse(info(response));
+      const { status, headers } = response;
+      logger.debug(`${name}: ${status}, request ID ${headers.get("X-Request-ID")}`);
+      if (headers.has("Deprecation")) logger.warn(`${name} is deprecated. Its last day: ${headers.get("Sunset")}.`);
+      onResponse(info(response.clone()));
       const wait = timeToWait(response, attempt);
       if (wait === undefined || wait > maxWait || !canRepeat) return checked(request, response);
-      await sleep(wait, signal);
+      await pause(status, wait);
     }
   };
 }
