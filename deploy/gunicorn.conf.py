@@ -130,9 +130,9 @@ def post_fork(_server: Arbiter, worker: Worker) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics.slot = worker.slot
     if worker.slot == 0:  # it serves no requests
-        from petstore_site.work import Worker as Work  # noqa: PLC0415 - as above
+        from petstore_site.work import WorkLoop  # noqa: PLC0415 - as above
 
-        worker.work = Work(worker.goes_on).run
+        worker.work = WorkLoop(worker.goes_on).run
     Guard.rejection = staticmethod(reject)
 
 

@@ -138,7 +138,7 @@ STORE = f"""
     FROM """  # noqa: S608
 
 
-class Outcome(NamedTuple):
+class Attempt(NamedTuple):
     """The outcome of an addition with a key."""
 
     earlier: Sequence[Row]
@@ -149,19 +149,19 @@ class Outcome(NamedTuple):
     """The ID of what was added."""
 
 
-def _earlier(values: Mapping[str, Any]) -> Steps[Outcome]:
+def _earlier(values: Mapping[str, Any]) -> Steps[Attempt]:
     """Return what is stored for the key."""
-    return Outcome((yield Statement(EARLIER, values)))
+    return Attempt((yield Statement(EARLIER, values)))
 
 
-def _add(addition: Addition, values: Mapping[str, Any]) -> Steps[Outcome]:
+def _add(addition: Addition, values: Mapping[str, Any]) -> Steps[Attempt]:
     """Add a row and store the response, unless something is stored for the key.
 
     An `IntegrityError` about the key says that another request has just been faster.
     """
     if vendor() == "postgresql":
         rows = yield Statement(_in_one(addition), values, commits=True)
-        return Outcome([row[:5] for row in rows if row[0] is not None], rows[0][5] is False, rows[0][6])
+        return Attempt([row[:5] for row in rows if row[0] is not None], rows[0][5] is False, rows[0][6])
     outcome = yield from _earlier(values)
     if not outcome.earlier:
         outcome = yield Transaction(_add_in_steps(addition, values))
@@ -181,7 +181,7 @@ def _in_one(addition: Addition) -> str:
     LEFT JOIN "earlier" ON true LEFT JOIN "lock" ON true LEFT JOIN "added" ON true"""  # noqa: S608
 
 
-def _add_in_steps(addition: Addition, values: Mapping[str, Any]) -> Steps[Outcome]:
+def _add_in_steps(addition: Addition, values: Mapping[str, Any]) -> Steps[Attempt]:
     """Do the same on SQLite, whose transactions wait for each other."""
     outcome = yield from _earlier(values)
     if outcome.earlier:
@@ -189,4 +189,4 @@ def _add_in_steps(addition: Addition, values: Mapping[str, Any]) -> Steps[Outcom
     pk = yield from add_in_two(addition, values)
     if pk is not None:
         yield Statement(f'{STORE} (SELECT %(id)s AS "id") AS "added"', {**values, "id": pk})
-    return Outcome([], pk=pk)
+    return Attempt([], pk=pk)

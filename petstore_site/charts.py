@@ -89,7 +89,7 @@ class Bar(NamedTuple):
     height: str
 
 
-class Column(NamedTuple):
+class Stack(NamedTuple):
     """The bars of a row on each other; `label` says its figures, `x` and `width` are all the room it has."""
 
     label: str
@@ -162,10 +162,10 @@ class Chart:
         return [Mark(self.rows[0].label, "0", "start"), *middle, Mark(last, "100%")]
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[Stack]:
         step = 100 / max(len(self.rows), 1)
         return [
-            Column(self._words(row), f"{at * step:.2f}%", f"{step:.2f}%", [*self._bars(row, at * step, step)])
+            Stack(self._words(row), f"{at * step:.2f}%", f"{step:.2f}%", [*self._bars(row, at * step, step)])
             for at, row in enumerate(self.rows)
         ]
 

@@ -70,7 +70,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT}
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
-class BusyError(Exception):
+class OverloadError(Exception):
     """No thread or connection was free, or will be free in time: the request was not begun."""
 
 
@@ -179,7 +179,7 @@ def for_exception(request: HttpRequest, error: BaseException) -> HttpResponse | 
     """Return the response to a request that ended with `error`, or None if that is a bug."""
     if isinstance(error, APIError):
         return _respond(request, CODES[str(error.get_codes())], str(error.detail))
-    if isinstance(error, BusyError):
+    if isinstance(error, OverloadError):
         return unavailable(request, BUSY_SECONDS)
     if isinstance(error, UnknownOutcomeError):
         logger.log(error.level, error.text, *error.args)

@@ -48,7 +48,7 @@ KILLED = f"Its process was killed {KILLS} times, so it was stopped. Ask an opera
 logger = logging.getLogger(__name__)
 
 
-class Worker:
+class WorkLoop:
     """What one process does until `goes_on`, which is called at least every few seconds, returns False."""
 
     def __init__(self, goes_on: Callable[[], bool] = lambda: True) -> None:

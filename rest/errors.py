@@ -202,9 +202,9 @@ def _labelled(response: R, code: ErrorCode, message: str) -> R:
 
 
 def _code_of(error: APIException) -> ErrorCode:
-    given = getattr(error.detail, "code", None)
-    if given in CODES:
-        return CODES[given]
+    code = getattr(error.detail, "code", None)
+    if code in CODES:
+        return CODES[code]
     if isinstance(error, ValidationError):
         return ErrorCode.VALIDATION_FAILED
     return CODE_OF_STATUS.get(error.status_code, ErrorCode.BAD_REQUEST)

@@ -153,7 +153,7 @@ class ListParameters(NamedTuple):
     chosen: dict[str, Any]
     """Filter → value."""
     limit: int
-    given: dict[str, str]
+    sent: dict[str, str]
     """`limit` as it was sent, if it was."""
     place: Any
     """What the cursor says: of a list, the highest ID that the page can have."""
@@ -161,7 +161,7 @@ class ListParameters(NamedTuple):
 
     def link(self, address: str, last: Any) -> str:
         """Return the `Link` (RFC 8288) to the page that follows this ID, or this place of a feed."""
-        fixed = _fixed((*self.given.items(), *self.chosen.items()))
+        fixed = _fixed((*self.sent.items(), *self.chosen.items()))
         return f'<{address}?{fixed}cursor={self.cursors.write(last)}>; rel="next"'
 
 
@@ -211,8 +211,8 @@ class Listing:
             place = self._place(values["cursor"], cursors, errors)
         if errors:
             raise APIError(ErrorCode.INVALID_PARAMETER, " ".join(errors.values()))
-        given = {"limit": sent["limit"][0]} if "limit" in values else {}
-        return ListParameters(chosen, values.get("limit", DEFAULT_LIMIT), given, place, cursors)
+        limit_sent = {"limit": sent["limit"][0]} if "limit" in values else {}
+        return ListParameters(chosen, values.get("limit", DEFAULT_LIMIT), limit_sent, place, cursors)
 
     def _read(self, name: str, sent: list[str], values: dict[str, Any], errors: dict[str, str]) -> None:
         if len(sent) > 1:
@@ -254,8 +254,8 @@ class Feed(Listing):
         """Read the query as that of a list. A limit that is sent counts more than that of the cursor."""
         wanted = super().read(request)
         limit, *place = wanted.place or [wanted.limit]
-        limit = wanted.limit if wanted.given else limit
-        return wanted._replace(limit=limit, given={}, place=place or None)
+        limit = wanted.limit if wanted.sent else limit
+        return wanted._replace(limit=limit, sent={}, place=place or None)
 
 
 def page(request: Request, listing: Listing) -> Steps[Result]:

@@ -105,8 +105,8 @@ class Request:
         """The address of the service as the caller wrote it, with the path it lives under."""
         self.url = f"{self.base}{self.path}"
         """The address of the request, without its query."""
-        given = self.headers.get("x-request-id", "")
-        self.id = given if REQUEST_ID.fullmatch(given) and not has_secret(given) else f"{getrandbits(128):032x}"
+        sent = self.headers.get("x-request-id", "")
+        self.id = sent if REQUEST_ID.fullmatch(sent) and not has_secret(sent) else f"{getrandbits(128):032x}"
         """The caller's `X-Request-ID` if it is one, else a new one. It is stored and logged."""
         self.input: IO[bytes] | None = BytesIO()
         """What the body is read from, once it has come. None if the server does not know where it ends."""
@@ -152,13 +152,13 @@ class Request:
             REQUEST: self,
         }
 
-    def _scheme(self, given: str) -> str:
+    def _scheme(self, scheme: str) -> str:
         """Return the scheme that the caller used; behind a trusted proxy, what the first proxy says."""
         if header := settings.SECURE_PROXY_SSL_HEADER:
             variable, secure = header
             if sent := self.headers.get(variable.removeprefix("HTTP_").replace("_", "-").lower()):
                 return "https" if sent.partition(",")[0].strip() == secure else "http"
-        return given
+        return scheme
 
     def _host(self, name: str, port: int) -> str | None:
         """Return the host. A request without `Host` (HTTP/1.0) means the address that it came to."""

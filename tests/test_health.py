@@ -150,8 +150,8 @@ def test_a_check_that_hangs_keeps_one_thread_and_no_one_waiting(
         runs.append(1)
         return over.wait(10)
 
-    works = health.Check(lambda: True)
-    monkeypatch.setattr(health, "CHECKS", {"database": health.Check(hang), "migrations": works, "cache": works})
+    works = health.HealthCheck(lambda: True)
+    monkeypatch.setattr(health, "CHECKS", {"database": health.HealthCheck(hang), "migrations": works, "cache": works})
     monkeypatch.setattr(health, "SECONDS", 0.3)
     for _ in range(3):
         assert client.get("/readyz").json() == not_ready("database")

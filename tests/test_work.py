@@ -81,7 +81,7 @@ print(json.dumps({
 KILL = """
 import os
 from django.db import connection
-from petstore_site.work import KILLS, Worker
+from petstore_site.work import KILLS, WorkLoop
 def die(execute, sql, *rest):
     if "INSERT INTO pets_petchange" in sql:
         os.kill(os.getpid(), 9)
@@ -91,16 +91,16 @@ def killed():
     if child := os.fork():
         return os.WTERMSIG(os.waitpid(child, 0)[1])
     with connection.execute_wrapper(die):
-        Worker().step()
+        WorkLoop().step()
     os._exit(0)
 change = Change.objects.get(pk=begun(Pet.objects.all(), "status", "sold", "sold"))
 def state():
     change.refresh_from_db()
     return [change.state, change.kills, change.changed, change.unreached, change.outcome]
 found = [{killed() for _ in range(KILLS - 1)}, state()]
-Worker().step()
+WorkLoop().step()
 found += [state(), {killed() for _ in range(KILLS)}, state()]
-Worker().step()
+WorkLoop().step()
 print(json.dumps([*found, state()], default=list))
 """
 

@@ -44,7 +44,7 @@ class CachedKey(NamedTuple):
     """The first of the keys that it replaced one after the other, or itself: who retries is the same caller."""
 
 
-class Entry(NamedTuple):
+class KeyQuery(NamedTuple):
     """A query that is under way or done, and the reading of the clock before it began."""
 
     asked_at: float
@@ -58,7 +58,7 @@ class KeyCache:
         self._load = load
         self._clock = clock
         self._lock = threading.Lock()
-        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._entries: OrderedDict[str, KeyQuery] = OrderedDict()
 
     def find(self, digest: str) -> CachedKey | None:
         """Return the key with this digest as it was at most `LIFETIME` ago, or None.
@@ -84,13 +84,13 @@ class KeyCache:
         with self._lock:
             self._entries.clear()
 
-    def _entry(self, digest: str) -> tuple[Entry, bool]:
+    def _entry(self, digest: str) -> tuple[KeyQuery, bool]:
         now = self._clock()
         with self._lock:
             entry = self._entries.get(digest)
             is_fresh = entry is not None and now - entry.asked_at < LIFETIME
             if entry is None or not is_fresh:
-                entry = self._entries[digest] = Entry(now, Future())
+                entry = self._entries[digest] = KeyQuery(now, Future())
                 entry.answer.set_running_or_notify_cancel()  # no caller that is canceled cancels it for the others
             self._entries.move_to_end(digest)
             if len(self._entries) > CAPACITY:
@@ -98,7 +98,7 @@ class KeyCache:
         return entry, not is_fresh
 
     @contextmanager
-    def _filling(self, digest: str, entry: Entry) -> Iterator[None]:
+    def _filling(self, digest: str, entry: KeyQuery) -> Iterator[None]:
         try:
             yield
         except BaseException as error:

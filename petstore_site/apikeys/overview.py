@@ -50,7 +50,7 @@ def is_alarming(wrong: int, total: int, usual: float = 0.0) -> bool:
 
 
 @dataclass
-class Tally:
+class RequestCount:
     """Requests of a day or an operation."""
 
     total: int = 0
@@ -80,15 +80,15 @@ class Tally:
 class UseOfKey:
     """How a key was used in the last `DAYS` days (UTC)."""
 
-    days: dict[date, Tally]
-    operations: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
-    all: Tally = field(default_factory=Tally)
+    days: dict[date, RequestCount]
+    operations: dict[str, RequestCount] = field(default_factory=lambda: defaultdict(RequestCount))
+    all: RequestCount = field(default_factory=RequestCount)
 
     def add(self, day: date, route: str, status_class: int, count: int) -> None:
         for tally in (self.days[day], self.operations[operation(route)], self.all):
             tally.add(status_class, count)
 
-    def by_operation(self) -> list[tuple[str, Tally]]:
+    def by_operation(self) -> list[tuple[str, RequestCount]]:
         """Return (operation, its requests), the most used first."""
         return sorted(self.operations.items(), key=lambda row: (-row[1].total, row[0]))
 
@@ -155,7 +155,7 @@ def judge(old: APIKey, new: APIKey, *, used_today: int, now: datetime) -> tuple[
 
 def _use(keys: Iterable[APIKey]) -> dict[int, UseOfKey]:
     days = last_days(DAYS)
-    use = {key.pk: UseOfKey({day: Tally() for day in days}) for key in keys}
+    use = {key.pk: UseOfKey({day: RequestCount() for day in days}) for key in keys}
     rows = KeyUsage.objects.filter(key__in=use, day__range=(days[0], days[-1]))
     for key, day, route, status_class, count in rows.values_list("key_id", "day", "route", "status_class", "count"):
         use[key].add(day, route, status_class, count)

@@ -18,7 +18,7 @@ register = template.Library()
 STATUSES = [Series(status.label, status.value) for status in PetStatus]
 
 
-class Kind(NamedTuple):
+class CategoryStock(NamedTuple):
     """A category that has animals, and how many of each status, in the order of `STATUSES`."""
 
     number: int
@@ -27,11 +27,11 @@ class Kind(NamedTuple):
     counts: list[int]
 
 
-def kinds() -> Iterator[Kind]:
+def kinds() -> Iterator[CategoryStock]:
     """Yield the categories that have animals, from the kept stock."""
     for of, group in groupby(stock.in_stock(), key=lambda row: (row.category_id, row.category, row.icon)):
         counts = {row.status: row.animals for row in group}
-        yield Kind(*of, [counts.get(status, 0) for status in PetStatus.values])
+        yield CategoryStock(*of, [counts.get(status, 0) for status in PetStatus.values])
 
 
 @register.simple_tag

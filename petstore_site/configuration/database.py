@@ -41,8 +41,8 @@ def databases(env: Env, base_dir: Path, *, serving: bool) -> dict[str, dict[str,
     """Return Django's `DATABASES`: that of DATABASE_URL."""
     pgbouncer = env["DATABASE_BEHIND_PGBOUNCER"]
     parse = partial(parse_database_url, base_dir=base_dir, serving=serving, pgbouncer=pgbouncer)
-    given = env.parsed("DATABASE_URL", parse)
-    return {"default": parse(given) if isinstance(given, str) else given}
+    value = env.parsed("DATABASE_URL", parse)
+    return {"default": parse(value) if isinstance(value, str) else value}
 
 
 def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bool) -> dict[str, Any]:

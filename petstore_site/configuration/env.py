@@ -43,16 +43,16 @@ class Env:
     list them all.
     """
 
-    def __init__(self, given: Mapping[str, str], variables: Iterable[Variable], gone: Mapping[str, str]) -> None:
-        """Take what was given, what is read of it, and a sentence for each variable that is no longer read."""
-        self._given = given
+    def __init__(self, texts: Mapping[str, str], variables: Iterable[Variable], gone: Mapping[str, str]) -> None:
+        """Take the variables of the process, what is read of them, and a sentence for each that is no longer read."""
+        self._texts = texts
         self._variables = {variable.name: variable for variable in variables}
         self.mistakes: list[str] = []
         self.environment: str = self["PETSTORE_ENVIRONMENT"]
         for name, sentence in gone.items():
-            for each in (name, f"{name}_FILE"):
-                if given.get(each):
-                    self.reject(each, sentence)
+            for variable in (name, f"{name}_FILE"):
+                if texts.get(variable):
+                    self.reject(variable, sentence)
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of a variable, or its default. Unset and empty are the same."""
@@ -84,7 +84,7 @@ class Env:
     def _text(self, variable: Variable) -> str | None:
         """Return what was given, perhaps in the file that `<name>_FILE` names; None if that cannot be read."""
         name = variable.name
-        text, path = (self._given.get(each, "").strip() for each in (name, f"{name}_FILE"))
+        text, path = (self._texts.get(each, "").strip() for each in (name, f"{name}_FILE"))
         if not variable.is_secret or not path:
             return text
         if text:

@@ -17,7 +17,7 @@ NEW_KEY = "$(head -c 16 /dev/urandom | base64)"
 """A new key each time the sample runs, in any shell: not every system has `uuidgen` or `openssl`."""
 
 
-class Request(NamedTuple):
+class SampleRequest(NamedTuple):
     """A request that works with the demonstration catalogue."""
 
     method: str
@@ -29,7 +29,7 @@ class Request(NamedTuple):
     """Whether it sends an `Idempotency-Key`."""
 
 
-def request(path: str, method: str, operation: Schema, resolve: Callable[[Schema], Schema]) -> Request:
+def request(path: str, method: str, operation: Schema, resolve: Callable[[Schema], Schema]) -> SampleRequest:
     """Return the example of a request; the values are those of the operation's example response."""
     parameters = operation["parameters"]
     returned = _returned(operation)
@@ -40,7 +40,7 @@ def request(path: str, method: str, operation: Schema, resolve: Callable[[Schema
     fields: Schema = resolve(body) if body else {"properties": {}}
     least = fields["required" if "required" in fields else "properties"]  # a change needs at least one of its fields
     sent = {name: returned[name] for name in fields["properties"] if name in least}
-    return Request(
+    return SampleRequest(
         method.upper(),
         f"{DOCUMENTED_URL}/v1{path.format(**path_values)}",
         path_values,
@@ -64,16 +64,16 @@ def _value(schema: Schema) -> Any:
     return FEW if "default" in schema else None
 
 
-def sample(title: str, one: Request) -> Example:
+def sample(title: str, one: SampleRequest) -> Example:
     """Return the request in every language."""
     return code.sample(title, {"sh": _curl(one), "python": _python(one), "ts": _typescript(one)})
 
 
-def _with_query(one: Request) -> str:
+def _with_query(one: SampleRequest) -> str:
     return one.url + (f"?{urlencode(one.query)}" if one.query else "")
 
 
-def _curl(one: Request) -> str:
+def _curl(one: SampleRequest) -> str:
     lines = [f'curl "{_with_query(one)}"', '-H "Authorization: Bearer $PETSTORE_API_KEY"']
     if one.idempotent:
         lines.append(f'-H "Idempotency-Key: {NEW_KEY}"')
@@ -82,7 +82,7 @@ def _curl(one: Request) -> str:
     return " \\\n  ".join(lines)
 
 
-def _python(one: Request) -> str:
+def _python(one: SampleRequest) -> str:
     idempotent = '\n        "Idempotency-Key": str(uuid.uuid4()),' if one.idempotent else ""
     arguments = [
         f'"{one.url}"',
@@ -107,7 +107,7 @@ def _python(one: Request) -> str:
     )
 
 
-def _typescript(one: Request) -> str:
+def _typescript(one: SampleRequest) -> str:
     headers = ["Authorization: `Bearer ${key}`,"]
     headers += ['"Content-Type": "application/json",'] if one.body else []
     headers += ['"Idempotency-Key": crypto.randomUUID(),'] if one.idempotent else []

@@ -86,14 +86,14 @@ class RequestRecordAdmin(RecordAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         form = DeskForm(request.GET if "request_id" in request.GET else None)
-        asked = form.cleaned_data["request_id"] if form.is_valid() else ""
-        found = _find(asked)
+        request_id = form.cleaned_data["request_id"] if form.is_valid() else ""
+        matches = _find(request_id)
         context = {
             "title": "Request desk",
             "form": form,
-            "asked": asked,
-            "found": found,
-            "alike": alike(found[0].record) if found else [],
+            "request_id": request_id,
+            "matches": matches,
+            "alike": alike(matches[0].record) if matches else [],
             "most_found": MOST_FOUND,
             "most_records": f"{MOST_RECORDS:,}",
             "kept": KEPT.days,

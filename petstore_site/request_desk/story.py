@@ -31,18 +31,18 @@ VERDICTS = {
 
 
 class Story(NamedTuple):
-    """A record in words. `asked` is empty for an operation that the API does not have."""
+    """A record in words. `summary` is empty for an operation that the API does not have."""
 
     record: RequestRecord
     address: str
-    asked: str
+    summary: str
     verdict: str
     cure: SafeString
 
     @property
     def operation(self) -> str:
         """What was asked, as the beginning of a row: "Add an animal"."""
-        return f"{self.asked[:1].upper()}{self.asked[1:]}" or "Something that the API doesn't have"
+        return f"{self.summary[:1].upper()}{self.summary[1:]}" or "Something that the API doesn't have"
 
     @property
     def is_read(self) -> bool:
@@ -58,9 +58,9 @@ class Story(NamedTuple):
 def story_of(record: RequestRecord) -> Story:
     """Return the record in words."""
     address = address_of(record.route)
-    asked = summary_of(record.method, address)
+    summary = summary_of(record.method, address)
     cure = inline(CODES[record.code].cure) if record.code in CODES else SafeString("")
-    return Story(record, address, asked, _verdict(record.status), cure)
+    return Story(record, address, summary, _verdict(record.status), cure)
 
 
 def alike(record: RequestRecord) -> list[RequestRecord]:

@@ -17,7 +17,7 @@ from rest_framework.exceptions import APIException
 from changes.acting import begin_request, end_request
 from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
 from petstore_site.apikeys.admission import admit, complete_async
-from petstore_site.errors import BusyError, UnknownOutcomeError
+from petstore_site.errors import OverloadError, UnknownOutcomeError
 from petstore_site.serving import metrics
 from petstore_site.serving.access import Batch, record_of
 from rest.errors import error_result
@@ -45,7 +45,7 @@ class Adapter:
     async def respond(self, request: Request, read_body: Callable[[], Awaitable[object]]) -> Response | None:
         """Return the response, or None: Django is to respond. `read_body` reads the body into the request.
 
-        Raises `BusyError`, `UnknownOutcomeError`, and `DatabaseError` if trying again would not help.
+        Raises `OverloadError`, `UnknownOutcomeError`, and `DatabaseError` if trying again would not help.
         """
         found = self._routes.find(request.path)
         if found is None:
@@ -113,12 +113,12 @@ class Queue:
         self._average_seconds = 0.0
 
     def admit(self) -> None:
-        """Raise `BusyError` if a new request would wait too long."""
+        """Raise `OverloadError` if a new request would wait too long."""
         if self.waiting * self._average_seconds / self._places > MOST_SECONDS:
-            raise BusyError
+            raise OverloadError
 
     async def enter(self, rooms: Sequence[asyncio.Semaphore], seconds: float, latest: float) -> None:
-        """Take a place in each room; raises `BusyError` after so many seconds, or at the time `latest`."""
+        """Take a place in each room; raises `OverloadError` after so many seconds, or at the time `latest`."""
         taken: list[asyncio.Semaphore] = []
         self.waiting += 1
         try:
@@ -129,7 +129,7 @@ class Queue:
                     await room.acquire()
                     taken.append(room)
         except TimeoutError:
-            raise BusyError from None
+            raise OverloadError from None
         finally:
             self.waiting -= 1
             if len(taken) < len(rooms):

@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse
 
 from changes.acting import begin_request
 from petstore_site import errors
-from petstore_site.errors import BusyError, LateError
+from petstore_site.errors import LateError, OverloadError
 from petstore_site.serving import metrics
 from petstore_site.serving.access import observe, record_of_django
 from petstore_site.serving.adapter import Adapter
@@ -176,12 +176,12 @@ class Door:
             return await self._reject(request, error)
         try:
             await self._threads.respond(request, send_part)
-        except (BusyError, LateError) as error:
+        except (OverloadError, LateError) as error:
             return await self._reject(request, error)
         return None
 
     async def _reject(self, request: Request, error: Exception) -> Response:
-        if isinstance(error, BusyError):
+        if isinstance(error, OverloadError):
             await asyncio.sleep(REJECTION_SECONDS)
             metrics.count_given_up("no_thread")
         elif isinstance(error, LateError):

@@ -61,7 +61,7 @@ def readyz(_request: HttpRequest) -> HttpResponse:
     return JsonResponse({"status": "ready", "release": RELEASE, "checks": words})
 
 
-class Check:
+class HealthCheck:
     """A check in a thread of its own. All who ask while it runs share it, so that one that hangs costs one thread."""
 
     def __init__(self, check: Callable[[], bool]) -> None:
@@ -147,5 +147,10 @@ def _cache() -> bool:
     return bool(shared_cache.get(name) == value)
 
 
-CHECKS = {"database": Check(_database), "migrations": Check(_migrations), "cache": Check(_cache), "work": Check(_work)}
+CHECKS = {
+    "database": HealthCheck(_database),
+    "migrations": HealthCheck(_migrations),
+    "cache": HealthCheck(_cache),
+    "work": HealthCheck(_work),
+}
 REQUIRED = ("database", "migrations")

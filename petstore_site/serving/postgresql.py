@@ -18,7 +18,7 @@ from psycopg.pq.abc import PGresult
 from database import statements
 from database.errors import CLOSED, breaker, committing, connection_failed, has_ended, shut_down, watch
 from database.statements import Row, Statement, Steps
-from petstore_site.errors import BusyError
+from petstore_site.errors import OverloadError
 from petstore_site.serving import metrics
 from petstore_site.serving.adapter import Queue
 
@@ -41,7 +41,7 @@ NONE_FREE = "no connection was free in time"
 PLANS = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c plan_cache_mode=force_generic_plan"
 
 
-class Prepared(NamedTuple):
+class PreparedStatement(NamedTuple):
     """A statement that was run before."""
 
     name: bytes  # empty where none is prepared (PgBouncer)
@@ -66,7 +66,7 @@ class Connection(AsyncConnection[Row]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._statements: dict[str, Prepared] = {}
+        self._statements: dict[str, PreparedStatement] = {}
 
     @property
     def is_usable(self) -> bool:
@@ -84,8 +84,8 @@ class Connection(AsyncConnection[Row]):
 
     async def _rows(self, statement: Statement) -> list[Row]:
         prepared = self._statements.get(statement.sql) or await self._learn(statement.sql)
-        given = [statement.parameters[name] for name in prepared.names]
-        values = prepared.converter.dump_sequence(given, prepared.formats)
+        parameters = [statement.parameters[name] for name in prepared.names]
+        values = prepared.converter.dump_sequence(parameters, prepared.formats)
         if prepared.name:
             self.pgconn.send_query_prepared(prepared.name, values)
         else:
@@ -107,7 +107,7 @@ class Connection(AsyncConnection[Row]):
         self._stop()
         await super().close()
 
-    async def _learn(self, sql: str) -> Prepared:
+    async def _learn(self, sql: str) -> PreparedStatement:
         """Know the statement, and forget the others if they would be too many."""
         if len(self._statements) >= MOST_STATEMENTS:
             self._statements.clear()
@@ -124,7 +124,7 @@ class Connection(AsyncConnection[Row]):
             await self._result()
             self.pgconn.send_describe_prepared(name)
             converter.set_pgresult(await self._result())  # it knows the columns then
-        prepared = Prepared(name, text, list(numbers), [PyFormat.TEXT] * len(numbers), converter)
+        prepared = PreparedStatement(name, text, list(numbers), [PyFormat.TEXT] * len(numbers), converter)
         self._statements[sql] = prepared
         return prepared
 
@@ -191,10 +191,10 @@ class Connections:
     async def run(self, statement: Statement, latest: float = math.inf) -> list[Row]:
         """Return the rows of a statement, by the time `latest` of `time.perf_counter`.
 
-        Raises `BusyError` if no connection becomes free in time, and Django's `OperationalError`, whatever fails.
+        Raises `OverloadError` if no connection becomes free in time, and Django's `OperationalError`, whatever fails.
         """
         if latest <= time.perf_counter():
-            raise BusyError
+            raise OverloadError
         await self.queue.enter([self._room], WAIT_SECONDS, latest)
         begun = time.perf_counter()
         try:
@@ -249,8 +249,8 @@ class Connections:
 
 def _parameters() -> dict[str, Any]:
     """Return those of Django's connections, without its classes."""
-    given = django_connection.get_connection_params()
-    kept = {name: value for name, value in given.items() if name not in {"cursor_factory", "context"}}
+    parameters = django_connection.get_connection_params()
+    kept = {name: value for name, value in parameters.items() if name not in {"cursor_factory", "context"}}
     return kept | ({"options": f"{kept['options']} {PLANS}"} if "options" in kept else {})
 
 
@@ -273,5 +273,5 @@ class OnPostgreSQL:
     async def run_for_key(self, steps: Steps[list[Row]]) -> list[Row]:
         try:
             return await statements.run_async(steps, self._for_keys.run)
-        except BusyError:  # threads may wait for the same key, and know only errors of the database
+        except OverloadError:  # threads may wait for the same key, and know only errors of the database
             raise OperationalError(NONE_FREE) from None

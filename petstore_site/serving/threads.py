@@ -14,7 +14,7 @@ from rest_framework.permissions import SAFE_METHODS
 from database import statements
 from database.errors import cut_off
 from database.statements import Steps
-from petstore_site.errors import BusyError, LateError
+from petstore_site.errors import LateError, OverloadError
 from petstore_site.serving import metrics
 from petstore_site.serving.adapter import DEADLINE, Queue
 from rest.request import Environ, Request
@@ -52,7 +52,7 @@ class Threads:
         self._running = 0
 
     async def respond(self, request: Request, send: Send) -> None:
-        """Send the response of the application; raises `BusyError` or `LateError` if nothing was sent."""
+        """Send the response of the application; raises `OverloadError` or `LateError` if nothing was sent."""
         is_form = request.path.startswith("/admin/") and request.method == "POST"
         latest = request.started + (FORM_DEADLINE if is_form else DEADLINE)
         leave = await self._enter(request, latest)
@@ -66,7 +66,7 @@ class Threads:
         is_page = request.path.startswith("/admin/") and not writes
         queue = self._queue_of_pages if is_page else self._queue
         if latest <= time.perf_counter() or queue.waiting >= MOST_WAITING:
-            raise BusyError
+            raise OverloadError
         queue.admit()
         loop = asyncio.get_running_loop()
         loop.call_later(OBSERVE_SECONDS, self._observe)

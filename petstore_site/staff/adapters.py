@@ -71,9 +71,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         messages.error(request, str(self.error_messages["incorrect_code"]))
         return HttpResponseRedirect(reverse("account_login"))
 
-    def is_reauthentication_required(self, **given: Any) -> bool:
+    def is_reauthentication_required(self, **arguments: Any) -> bool:
         """Return whether the password must be entered again: not within five minutes of signing in."""
-        return not signed_in_recently(self.request) and super().is_reauthentication_required(**given)
+        return not signed_in_recently(self.request) and super().is_reauthentication_required(**arguments)
 
     def clean_password(self, password: str, user: Any = None) -> str:
         """Return a password that is valid and new; raise `ValidationError` otherwise."""

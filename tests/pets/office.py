@@ -11,7 +11,7 @@ from categories.models import Category
 from files import queue
 from pets.columns import NAMES, ON_PAGES
 from pets.models import ImportUpload, Pet
-from petstore_site.work import Worker
+from petstore_site.work import WorkLoop
 
 PETS = "/admin/pets/pet/"
 
@@ -20,7 +20,7 @@ def work_off() -> None:
     """Do here what waits for the process for work."""
     for upload in ImportUpload.objects.filter(waits_since__isnull=False):
         queue.do(upload.pk)
-    worker = Worker()
+    worker = WorkLoop()
     while worker.step():
         pass
 

@@ -276,7 +276,7 @@ def test_a_block_that_fails_five_times_in_a_row_ends_its_change_and_no_other(
     staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(work, "TRY_AGAIN", 0)
-    bulk, worker = begun(staff, *five), work.Worker()
+    bulk, worker = begun(staff, *five), work.WorkLoop()
     with broken_history():
         for _ in range(4):
             worker.step()
@@ -298,7 +298,7 @@ def test_a_block_that_fails_five_times_in_a_row_ends_its_change_and_no_other(
 @pytest.mark.django_db(transaction=True)
 def test_someone_who_lost_the_right_meanwhile_changes_nothing_more(five: list[Pet]) -> None:
     anna = member("anna", "view_pet", "change_pet")
-    bulk, worker = begun(anna, *five), work.Worker()
+    bulk, worker = begun(anna, *five), work.WorkLoop()
     worker.step()
     User.objects.get(username="anna").user_permissions.clear()
     worker.step()

@@ -15,7 +15,7 @@ from django.db import OperationalError, connection
 from database.errors import BROKEN, breaker, failure_of
 from database.statements import Row, Statement, Steps
 from pets import statements
-from petstore_site.errors import BusyError
+from petstore_site.errors import OverloadError
 from petstore_site.serving import adapter
 from petstore_site.serving.adapter import MOST_SECONDS
 from petstore_site.serving.metrics import Metrics
@@ -248,7 +248,7 @@ class TestConnections:
         monkeypatch.setattr("petstore_site.serving.postgresql.WAIT_SECONDS", 0.2)
 
         async def none(connections: Any) -> list[Row]:
-            with pytest.raises(BusyError):
+            with pytest.raises(OverloadError):
                 await connections.run(pid())
             driver = OnPostgreSQL(1)
             driver._for_keys = connections
@@ -263,13 +263,13 @@ class TestConnections:
         monkeypatch.setitem(connection.settings_dict["OPTIONS"], "connect_timeout", 30)
 
         async def late(connections: Any) -> list[Row]:
-            with pytest.raises(BusyError):
+            with pytest.raises(OverloadError):
                 await connections.run(pid(), _in(0))
-            with pytest.raises(BusyError):
+            with pytest.raises(OverloadError):
                 await OnPostgreSQL(1).run(one(), _in(0))
             await connections.run(pid())
             async with connections._room:
-                with at_most(20), pytest.raises(BusyError):
+                with at_most(20), pytest.raises(OverloadError):
                     await connections.run(pid(), _in(0.2))
             with at_most(20), pytest.raises(OperationalError):
                 await connections.run(asked("SELECT pg_sleep(30)"), _in(0.2))
@@ -294,7 +294,7 @@ class TestConnections:
         ("fault", "raised"),
         [
             ("none", None), ("fails", OperationalError), ("breaks", OperationalError), ("is late", OperationalError),
-            ("waits too long", BusyError), ("cannot connect", OperationalError), ("goes away", None),
+            ("waits too long", OverloadError), ("cannot connect", OperationalError), ("goes away", None),
             ("goes away while it waits", None), ("goes away while it connects", None),
         ],
     )  # fmt: skip
@@ -349,7 +349,7 @@ class TestConnections:
             connections.queue.admit()
             asked = [asyncio.create_task(connections.run(pid())) for _ in range(3)]
             await asyncio.sleep(0)
-            with pytest.raises(BusyError):
+            with pytest.raises(OverloadError):
                 connections.queue.admit()
             await asyncio.gather(*asked)
             connections.queue.admit()
@@ -364,7 +364,7 @@ class TestConnections:
             rows: list[Row] = await connections.run(asked("SELECT 1 FROM pg_sleep(0.5)"))
             asking = [asyncio.create_task(connections.run(pid())) for _ in range(3)]
             await asyncio.sleep(0)
-            with pytest.raises(BusyError):
+            with pytest.raises(OverloadError):
                 connections.queue.admit()
             await asyncio.gather(*asking)
             return rows
@@ -443,5 +443,5 @@ def test_a_long_queue_of_additions_rejects_no_read() -> None:
     driver._to_write.queue.learn(1000)
     driver._to_write.queue.waiting = 1
     driver.admit(reads=True)
-    with pytest.raises(BusyError):
+    with pytest.raises(OverloadError):
         driver.admit(reads=False)

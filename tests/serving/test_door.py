@@ -18,7 +18,7 @@ from django.core.cache import caches
 
 from changes.acting import Acting, acting, begin_request, identify
 from database.statements import Steps
-from petstore_site.errors import BusyError, LateError
+from petstore_site.errors import LateError, OverloadError
 from petstore_site.serving import adapter, threads
 from petstore_site.serving.door import LARGEST_FORM, Door
 from petstore_site.serving.metrics import GIVEN_UP, Metrics
@@ -384,11 +384,11 @@ class TestThreads:
             behind = threads.Threads(application, 1)
             first = asyncio.ensure_future(behind.respond(_request(time.perf_counter() + 60), mock.AsyncMock()))
             await asyncio.sleep(0.05)
-            with at_most(20), pytest.raises(BusyError):
+            with at_most(20), pytest.raises(OverloadError):
                 await behind.respond(_request(time.perf_counter() - before), mock.AsyncMock())
             application.go.set()
             await first
-            with pytest.raises(BusyError):
+            with pytest.raises(OverloadError):
                 await behind.respond(_request(time.perf_counter() - 5), mock.AsyncMock())
 
         asyncio.run(second())
@@ -644,7 +644,7 @@ def test_sqlite_rejects_what_it_could_not_begin_in_time(monkeypatch: pytest.Monk
         driver.admit(reads=True)
         others = [asyncio.ensure_future(driver.run(slow())) for _ in range(2)]
         await asyncio.sleep(0)
-        with pytest.raises(BusyError):
+        with pytest.raises(OverloadError):
             driver.admit(reads=True)
         await asyncio.gather(*others)
 

@@ -13,7 +13,7 @@ import pytest
 
 from database.errors import SYNCHRONOUS_WAIT_CANCELED, _notice
 from petstore_site.apikeys.keys import generate
-from petstore_site.errors import BusyError
+from petstore_site.errors import OverloadError
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import RequestRecord
 from petstore_site.serving.adapter import DEADLINE, UNCONFIRMED, Adapter
@@ -220,7 +220,7 @@ class FullForWrites(BreaksInCommit):
     def admit(self, *, reads: bool) -> None:
         """Admit reads only."""
         if not reads:
-            raise BusyError
+            raise OverloadError
 
 
 def test_an_addition_that_would_wait_too_long_is_rejected_and_a_read_is_not() -> None:

@@ -9,7 +9,7 @@ from django.db.models import Sum
 
 from changes.times import last_days, short_day
 from petstore_site.apikeys.models import APIKey, KeyUsage
-from petstore_site.apikeys.overview import ANSWERS, DAYS, Tally
+from petstore_site.apikeys.overview import ANSWERS, DAYS, RequestCount
 from petstore_site.apikeys.routes import operation
 from petstore_site.charts import Chart, Row
 
@@ -41,20 +41,20 @@ def summary() -> dict[str, Any]:
     }
 
 
-def _tallies(use: Any, column: str) -> dict[Any, Tally]:
-    found: dict[Any, Tally] = defaultdict(Tally)
+def _tallies(use: Any, column: str) -> dict[Any, RequestCount]:
+    found: dict[Any, RequestCount] = defaultdict(RequestCount)
     counts = use.order_by().values_list(column, "status_class").annotate(Sum("count"))
     for value, status_class, count in counts:
         found[value].add(status_class, count)
     return found
 
 
-def _sum(tallies: Iterable[Tally]) -> Tally:
+def _sum(tallies: Iterable[RequestCount]) -> RequestCount:
     every = list(tallies)
-    return Tally(*(sum(getattr(each, part) for each in every) for part in ("total", "rejected", "failed")))
+    return RequestCount(*(sum(getattr(each, part) for each in every) for part in ("total", "rejected", "failed")))
 
 
-def _keys(by_key: dict[int, Tally]) -> list[dict[str, Any]]:
+def _keys(by_key: dict[int, RequestCount]) -> list[dict[str, Any]]:
     """Return the busiest keys, each with its requests and its bar: class, start and length of each piece."""
     busiest = sorted(by_key, key=lambda pk: (-by_key[pk].total, pk))[:MOST]
     keys = APIKey.objects.in_bulk(busiest)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from pets.models import PetStatus
-from petstore_site.back_office.categories import STATUSES, Kind, kinds, row_of
+from petstore_site.back_office.categories import STATUSES, CategoryStock, kinds, row_of
 from petstore_site.back_office.dashboard.addresses import listed
 from petstore_site.charts import Figure, Row
 
@@ -29,9 +29,9 @@ def in_stock() -> dict[str, Any]:
     }
 
 
-def _sums(found: list[Kind]) -> list[int]:
+def _sums(found: list[CategoryStock]) -> list[int]:
     return [sum(kind.counts[position] for kind in found) for position in range(len(STATUSES))]
 
 
-def _others(found: list[Kind]) -> Row:
+def _others(found: list[CategoryStock]) -> Row:
     return Row(f"{len(found):,} other {'category' if len(found) == 1 else 'categories'}", [*map(Figure, _sums(found))])

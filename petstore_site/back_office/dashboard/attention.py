@@ -44,8 +44,8 @@ class Matter(NamedTuple):
     tone: str = "warn"
 
 
-class Waiting(NamedTuple):
-    """A row of what waits, of any kind: `Check.columns` says what it has."""
+class WorkItem(NamedTuple):
+    """A row of what waits, of any kind: `Concern.columns` says what it has."""
 
     name: str
     word: str
@@ -54,18 +54,18 @@ class Waiting(NamedTuple):
     pk: int
 
 
-def _imports(runs: list[Waiting]) -> Matter:
+def _imports(runs: list[WorkItem]) -> Matter:
     what = _so_many(len(runs), "import", "imports")
     detail = _names([_import(run) for run in sorted(runs, key=lambda run: run.pk, reverse=True)])
     return Matter("file-up", what, "had errors this week", detail, listed("pets_importrun", trouble="week"), "bad")
 
 
-def _import(run: Waiting) -> str:
+def _import(run: WorkItem) -> str:
     rejected = f"{run.number:,} row{'s' * (run.number != 1)} rejected" if run.number else run.word
     return f"{run.name}: {rejected}"
 
 
-def _changes(stuck: list[Waiting]) -> Matter:
+def _changes(stuck: list[WorkItem]) -> Matter:
     why = f"wait{'s' * (len(stuck) == 1)} for the worker"
     newest = sorted(stuck, key=lambda change: change.pk, reverse=True)
     detail = _names([f"{change.name}, by {who(change.word)}" for change in newest])
@@ -73,7 +73,7 @@ def _changes(stuck: list[Waiting]) -> Matter:
     return Matter("layers", _so_many(len(stuck), "change", "changes"), why, detail, url, "bad")
 
 
-def _keys(keys: list[Waiting]) -> Matter:
+def _keys(keys: list[WorkItem]) -> Matter:
     first = sorted(keys, key=lambda key: (key.at, key.pk))
     detail = _names([f"{key.name} {in_sentence(key.at)}" for key in first])
     why = f"expire{'s' * (len(keys) == 1)} within {SOON.days} days"
@@ -87,7 +87,7 @@ def _calling(route: str) -> QuerySet[Any]:
     return APIKey.objects.filter(pk__in=calls.values("key"))
 
 
-def _callers(route: str, keys: list[Waiting]) -> Matter:
+def _callers(route: str, keys: list[WorkItem]) -> Matter:
     why = f"call{'s' * (len(keys) == 1)} {operation(route)}"
     sunset = settings.API_DEPRECATIONS[route]["sunset"]
     detail = f"It will be removed {in_sentence(sunset.date())}."
@@ -101,7 +101,7 @@ def _long_pending() -> QuerySet[Any]:
     return pending.filter(updated_at__lt=datetime.combine(_week_ago(), time(), UTC)).order_by("status", "pk")
 
 
-def _pending(animals: list[Waiting]) -> Matter:
+def _pending(animals: list[WorkItem]) -> Matter:
     names = [animal.name for animal in sorted(animals, key=lambda animal: animal.pk)]
     why = f"{'is' if len(names) == 1 else 'are'} pending for more than a week"
     behind = listed("pets_pet", status__exact=PetStatus.PENDING.value, unchanged_since=_week_ago())
@@ -121,52 +121,52 @@ def _names(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + (" and others" if rest > 0 else "")
 
 
-class Check(NamedTuple):
+class Concern(NamedTuple):
     """What you need to see something that waits (the permissions of its list), its rows, and the line that it makes."""
 
     permissions: tuple[str, ...]
     query: QuerySet[Any]
     """Those that are named first come first."""
     columns: tuple[str, str, str, str]
-    """Of each row: the name, the word, the time and the number of `Waiting`."""
-    tell: Callable[[list[Waiting]], Matter]
+    """Of each row: the name, the word, the time and the number of `WorkItem`."""
+    tell: Callable[[list[WorkItem]], Matter]
 
 
-def _checks() -> list[Check]:
+def _concerns() -> list[Concern]:
     of_key = ("name", "contact", "expires_at", "pk")
     use = ("apikeys.view_apikey", "apikeys.view_keyusage")
     troubled = ImportRun.objects.troubled_since(_week_ago())
     expiring = APIKey.objects.expiring_within(SOON).order_by("expires_at", "pk")
     routes = [route for route, each in settings.API_DEPRECATIONS.items() if each["sunset"] - timezone.now() < NEAR]
     return [
-        Check(("pets.change_pet",), late(), ("what", "who", "made_at", "pk"), _changes),
-        Check(("pets.view_importrun",), troubled, ("file_name", "state", "started_at", "rejected"), _imports),
-        Check(("apikeys.view_apikey",), expiring, of_key, _keys),
-        *(Check(use, _calling(route), of_key, partial(_callers, route)) for route in routes),
-        Check(("pets.view_pet",), _long_pending(), ("name", "status", "updated_at", "pk"), _pending),
+        Concern(("pets.change_pet",), late(), ("what", "who", "made_at", "pk"), _changes),
+        Concern(("pets.view_importrun",), troubled, ("file_name", "state", "started_at", "rejected"), _imports),
+        Concern(("apikeys.view_apikey",), expiring, of_key, _keys),
+        *(Concern(use, _calling(route), of_key, partial(_callers, route)) for route in routes),
+        Concern(("pets.view_pet",), _long_pending(), ("name", "status", "updated_at", "pk"), _pending),
     ]
 
 
 def attention(user: Any) -> dict[str, Any] | None:
     """Return what needs attention and is for `user` to see; None if none of it could be."""
-    checks = [check for check in _checks() if user.has_perms(check.permissions)]
-    if not checks:
+    concerns = [concern for concern in _concerns() if user.has_perms(concern.permissions)]
+    if not concerns:
         return None
-    waiting = _waiting(checks)
-    return {"matters": [check.tell(waiting[kind]) for kind, check in enumerate(checks) if kind in waiting]}
+    waiting = _waiting(concerns)
+    return {"matters": [concern.tell(waiting[kind]) for kind, concern in enumerate(concerns) if kind in waiting]}
 
 
-def _waiting(checks: list[Check]) -> dict[int, list[Waiting]]:
-    """Return what waits, by the position of its check: all of it by one statement."""
-    first, *others = [_part(kind, check) for kind, check in enumerate(checks)]
+def _waiting(concerns: list[Concern]) -> dict[int, list[WorkItem]]:
+    """Return what waits, by the position of its concern: all of it by one statement."""
+    first, *others = [_part(kind, concern) for kind, concern in enumerate(concerns)]
     found = defaultdict(list)
     for kind, *row in first.union(*others, all=True).order_by():
-        found[kind].append(Waiting(*row))
+        found[kind].append(WorkItem(*row))
     return found
 
 
-def _part(kind: int, check: Check) -> Any:
+def _part(kind: int, concern: Concern) -> Any:
     # The limit is in a query within: SQLite takes none in a part of a statement.
-    rows = check.query.values("pk")[: COUNTED + 1]
-    first = QuerySet[Any](check.query.model).filter(pk__in=rows).order_by()
-    return first.annotate(check=Value(kind), place=F("pk")).values_list("check", *check.columns, "place")
+    rows = concern.query.values("pk")[: COUNTED + 1]
+    first = QuerySet[Any](concern.query.model).filter(pk__in=rows).order_by()
+    return first.annotate(concern=Value(kind), place=F("pk")).values_list("concern", *concern.columns, "place")

@@ -85,8 +85,8 @@ def _login(ready: Ready) -> str:
 
 def _manage() -> str:
     """Return how to run a command on this database. Its URL may have a password, so it is not shown."""
-    given = [f"{name}=… " for name in ("DATABASE_URL", "DATABASE_URL_FILE") if os.environ.get(name)]
-    return f"{''.join(given)}.venv/bin/python manage.py"
+    variables = [f"{name}=… " for name in ("DATABASE_URL", "DATABASE_URL_FILE") if os.environ.get(name)]
+    return f"{''.join(variables)}.venv/bin/python manage.py"
 
 
 def _load_catalogue() -> int:

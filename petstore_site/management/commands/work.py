@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 from commands.base import StoreCommand
 from files import queue
 from files.stopping import SIGNALS, stoppable
-from petstore_site.work import LEAVING, Worker
+from petstore_site.work import LEAVING, WorkLoop
 
 
 class Command(StoreCommand):
@@ -34,4 +34,4 @@ class Command(StoreCommand):
 
         for number in SIGNALS:
             signal.signal(number, leave)
-        return Worker(lambda: not ended.is_set()).run()
+        return WorkLoop(lambda: not ended.is_set()).run()
