@@ -11,6 +11,7 @@ RUN .venv/bin/pip install --require-hashes --no-deps --only-binary :all: --requi
 COPY manage.py pyproject.toml CHANGELOG.md LICENSE README.md SECURITY.md ./
 COPY categories categories
 COPY changes changes
+COPY history history
 COPY clients clients
 COPY commands commands
 COPY deploy deploy
@@ -27,7 +28,7 @@ COPY templates templates
 RUN PETSTORE_ENVIRONMENT=production ALLOWED_HOSTS=build.invalid DATABASE_URL=sqlite:////tmp/build.sqlite3 \
     SECRET_KEY=$(.venv/bin/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
     .venv/bin/python manage.py collectstatic --no-input --verbosity 0 \
-    && .venv/bin/python -m compileall -q -j 0 categories changes commands database files idempotency pets petstore_site rest server .venv/lib
+    && .venv/bin/python -m compileall -q -j 0 categories changes commands database files history idempotency pets petstore_site rest server .venv/lib
 
 FROM python:3.13-slim-bookworm
 RUN useradd --system --uid 10001 --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin petstore

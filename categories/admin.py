@@ -14,9 +14,9 @@ from django.utils.safestring import SafeString
 
 from categories.models import Category
 from categories.similar import Similar
-from changes.admin import moment
-from changes.conflicts import SeenForm
-from changes.pages import ChangesAdmin
+from history.admin import moment
+from history.conflicts import SeenForm
+from history.pages import ChangesAdmin
 
 COUNTED = 1_000
 """Animals of a category that are counted to say why it cannot be deleted."""

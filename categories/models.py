@@ -6,7 +6,7 @@ from django.db import models
 from simple_history.models import HistoricalRecords
 
 from categories.names import NAME_LENGTH, NameField, validate_name
-from changes.models import Recorded, change_of_row, staff_member
+from history.models import Recorded, change_of_row, staff_member
 
 
 class CategoryIcon(models.TextChoices):

@@ -1,1 +1,1 @@
-"""Who changed what: what the history of every model has in common. A library: it knows none of the models."""
+"""What was done to animals."""

@@ -1,18 +1,16 @@
-"""What was done: the record of a change of several animals, and what each row of history says beside the values."""
+"""What was done: the record of a change of several animals."""
 
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest
 from django.utils import timezone
 
-from changes.acting import acting
 from changes.progress import LATE
+from history.acting import acting
 
 
 class Kind(models.TextChoices):
@@ -182,37 +180,3 @@ def undos_of(changes: Iterable[Change]) -> "models.QuerySet[Change]":
     of = models.Q(undo_of__in=[change.pk for change in changes if change.row is None])
     of |= models.Q(undo_of_row__in=[change.row for change in changes if change.row is not None])
     return Change.objects.filter(of).annotate(is_redone=models.Exists(redone)).defer("left").order_by("pk")
-
-
-class Recorded(models.Model):
-    """A row of history: django-simple-history adds the values after it, the time, the kind, the staff user."""
-
-    actor = models.CharField(
-        max_length=200, blank=True, help_text='Who, in words that stay: "staff anna", "key Ab3dE6gH", "import 12".'
-    )
-    request_id = models.CharField(max_length=128, blank=True, help_text="The X-Request-ID of the request, if any.")
-
-    class Meta:
-        """Each history has a table of its own."""
-
-        abstract = True
-
-
-def change_of_row(column: str | None = None) -> Any:
-    """Return the field of a row of history that names the change that it is a part of, if it is no change itself."""
-    return models.ForeignKey(
-        Change,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="%(class)s_rows",
-        db_constraint=False,
-        db_index=False,
-        db_column=column,
-    )
-
-
-def staff_member(request: HttpRequest | None, **_given: Any) -> AbstractBaseUser | None:
-    """Return who is signed in to the back office; an API client has no account there."""
-    user = getattr(request, "user", None)
-    return user if isinstance(user, AbstractBaseUser) else None

@@ -8,9 +8,9 @@ from pathlib import Path
 from django.db import DatabaseError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from changes.naming import who
 from files.errors import BusyError, ImportRejectedError
 from files.transactions import clear_rejections
+from history.naming import who
 from pets.models import ImportRun, ImportState
 
 ADVISORY_LOCK = (0x70657473, 0x696D7074)  # PostgreSQL's two keys of our lock: "pets", "impt"

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from django.utils import timezone
 
-from changes.naming import who
 from changes.progress import Phase, WorkProgress, left, waiting
 from files.changes import Changes, RowPlan
 from files.doubts import differences
@@ -17,6 +16,7 @@ from files.lock import is_free
 from files.options import Outcome
 from files.rejects import Reject
 from files.report import changes_as_json
+from history.naming import who
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, NAME, REFERENCE, STATUS
 from pets.models import ImportRun, ImportState, ImportUpload
 

@@ -20,8 +20,6 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from changes.acting import acting, begin_request, identify
-from changes.naming import who
 from database.errors import described, failure_of
 from files import staging
 from files.changes import digest
@@ -33,6 +31,8 @@ from files.progress import Note, Progress
 from files.run import import_locked, import_of
 from files.transactions import LOCKED, disconnect
 from files.uploads import opened, options_of
+from history.acting import acting, begin_request, identify
+from history.naming import who
 from pets.models import IMPORTED, ImportRun, ImportUpload
 
 SMALL = 64 * 1024

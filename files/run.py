@@ -9,9 +9,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from categories.models import Category
-from changes.acting import account, acting
 from changes.models import Change, Kind, State
-from changes.naming import who
 from files import staging
 from files.changes import MOST_SHOWN, Changes, look, planned_for_page, staged
 from files.checking import ACCEPT, Check, errors_of
@@ -28,6 +26,8 @@ from files.report import IF_FOREIGN, IF_RIGHT, altered, foreign_ids, misread
 from files.source import Source, UndecodableError, open_source
 from files.stopping import stop_if_asked, too_late
 from files.transactions import clear_rejections, disconnect, long_statements, write_at_once
+from history.acting import account, acting
+from history.naming import who
 from pets.columns import ColumnValues, RowValues
 from pets.models import IMPORTED, ImportRun, ImportState
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, cast
 from django.db import connection
 
 from categories.models import Category
-from changes.acting import acting
 from files.changes import Tally
 from files.doubts import IS_NO_VALUE, NEW_REFERENCE, note_near_references
 from files.errors import ImportRejectedError
 from files.transactions import CATALOGUE_CHANGED
+from history.acting import acting
 from pets.columns import COLUMNS, TABLE, ColumnValues, RowValues, each
 from pets.models import ImportRun
 from pets.sql import execute, stream

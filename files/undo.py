@@ -10,13 +10,13 @@ from django.db import DatabaseError
 
 from categories.models import Category
 from changes.models import Change, State
-from changes.naming import who
-from changes.undoing import NotUndoneError
 from files.errors import ImportRejectedError, OutcomeUnknownError
 from files.lock import only_import
 from files.progress import Progress
 from files.stopping import stop_if_asked, too_late
 from files.transactions import clear_rejections, disconnect
+from history.edits import NotUndoneError
+from history.naming import who
 from pets import stock, undoing
 from pets.models import STANDING, ImportRun, ImportState
 from pets.plan import BLOCK, CHANGED, GONE, Planned, planned, rows_before

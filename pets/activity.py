@@ -16,9 +16,9 @@ from django.db.models.functions import Coalesce, JSONObject
 
 from categories.models import Category
 from changes.models import Change, Kind, State, undos_of
-from changes.naming import names_of
-from changes.numbers import row_number
 from database.search import fold_needle
+from history.naming import names_of
+from history.numbers import row_number
 from pets.columns import NAMES
 from pets.models import ImportRun, ImportState, Pet, PetStatus
 from pets.plan import along, source

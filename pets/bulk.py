@@ -16,9 +16,9 @@ from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from categories.models import Category
-from changes.acting import acting
-from changes.conflicts import latest_change_of_each
 from changes.models import Change, Kind, State
+from history.acting import acting
+from history.conflicts import latest_change_of_each
 from pets.columns import NAMES
 from pets.models import Pet, SelectedBlock, Selection
 from pets.plan import BLOCK, CHANGED, GONE, LEFT_LISTED

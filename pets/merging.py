@@ -7,9 +7,9 @@ from django.utils import timezone
 from django.utils.text import Truncator
 
 from categories.models import Category
-from changes.acting import recording
 from changes.models import Change, Kind, State
-from changes.naming import who
+from history.acting import recording
+from history.naming import who
 from pets.columns import CATEGORY, NAMES
 from pets.models import Pet
 from pets.plan import BLOCK

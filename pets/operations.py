@@ -5,8 +5,8 @@ from django.utils.http import http_date
 from rest_framework.exceptions import ValidationError
 
 from categories import statements as categories
-from changes.acting import acting
 from database.statements import Steps, parameter, vendor
+from history.acting import acting
 from idempotency.operations import Creation, once
 from pets import feed, statements
 from pets.models import PetStatus

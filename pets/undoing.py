@@ -14,12 +14,12 @@ from django.db.models import OuterRef, Subquery, Sum
 from django.utils import timezone
 
 from categories.models import Category
-from changes.acting import account, acting, recording
-from changes.conflicts import MEANWHILE
 from changes.models import Change, Kind, State
-from changes.naming import who
 from changes.progress import WorkProgress, left, waiting
-from changes.undoing import NotUndoneError
+from history.acting import account, acting, recording
+from history.conflicts import MEANWHILE
+from history.edits import NotUndoneError
+from history.naming import who
 from pets import bulk, merging, stock
 from pets.columns import CATEGORY
 from pets.models import ImportState, Pet, SelectedBlock

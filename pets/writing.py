@@ -11,8 +11,8 @@ from typing import Any
 
 from django.db import connection
 
-from changes.acting import acting
 from changes.models import Change
+from history.acting import acting
 from pets.columns import COLUMNS, each
 from pets.sql import AMONG, execute, listed
 

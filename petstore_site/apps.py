@@ -14,9 +14,9 @@ from django.core.signals import request_finished, request_started
 from django.db.backends.signals import connection_created
 from simple_history.signals import pre_create_historical_record
 
-from changes.acting import begin_command, end_request, sign
 from database.errors import drop_closed, watch_commits
 from database.search import add_fold
+from history.acting import begin_command, end_request, sign
 
 
 class PetstoreSiteConfig(AppConfig):

@@ -18,9 +18,9 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.permissions import SAFE_METHODS
 
-from changes.acting import acting, begin_request, end_request
 from database import errors as database_errors
 from database.errors import data_rejected
+from history.acting import acting, begin_request, end_request
 from rest.errors import CODES, APIError, ErrorCode, error_body, error_response
 from rest.media_type import render_json
 from rest.request import Request

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from changes.acting import acting
+from history.acting import acting
 from petstore_site.apikeys.keys import PREFIXES, SECRET
 
 BEARER = re.compile(r"(?i)(bearer\s+)(?!\w+\*\*\*)\S+")

@@ -16,14 +16,14 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Min
 from django.utils import timezone
 
-from changes.acting import begin_request, end_request, identify
 from changes.models import Change, State, late
-from changes.naming import who
 from changes.progress import LATE
 from database.errors import STATEMENT_TIMED_OUT, described, failure_of, sqlstate
 from files import queue
 from files.lock import is_free
 from files.transactions import disconnect
+from history.acting import begin_request, end_request, identify
+from history.naming import who
 from pets import stock, undoing
 from pets.models import ImportUpload
 

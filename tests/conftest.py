@@ -17,9 +17,9 @@ from django.dispatch import receiver
 from django.test import Client, TransactionTestCase, client
 
 from categories.models import Category
-from changes.acting import end_request
 from database.errors import breaker as database_breaker
 from database.errors import reset_commit_state
+from history.acting import end_request
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.portal import views as portal

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from categories.models import Category
-from changes.acting import identify
 from changes.models import Change
+from history.acting import identify
 from pets import undoing
 from pets.bulk import Target, begin, select
 from pets.models import Pet

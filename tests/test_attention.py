@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from changes.models import Change
-from changes.times import short_day
+from history.times import short_day
 from pets import undoing
 from pets.bulk import Target, begin, select
 from pets.models import ImportRun, Pet

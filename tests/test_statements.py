@@ -9,8 +9,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from changes.acting import identify
 from changes.models import Change
+from history.acting import identify
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, member, seen

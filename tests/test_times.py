@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.template import Context, Template
 
-from changes import times
+from history import times
 
 NOW = datetime(2026, 11, 21, 15, 52, 30, tzinfo=UTC)
 

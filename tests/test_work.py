@@ -26,7 +26,7 @@ PREPARE = """
 import json
 from django.contrib.auth.models import User
 from categories.models import Category
-from changes.acting import identify
+from history.acting import identify
 from changes.models import Change
 from pets import bulk, merging, undoing
 from pets.bulk import Target

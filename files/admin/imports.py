@@ -14,10 +14,6 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
-from changes.acting import acting
-from changes.admin import RecordAdmin, column, moment
-from changes.naming import who
-from changes.times import NOTHING
 from files import page, queue
 from files.admin.forms import ColumnsForm, ReadingForm, UploadForm
 from files.downloads import CONTENT_TYPES, headers, template
@@ -25,6 +21,10 @@ from files.errors import ImportRejectedError
 from files.export import FileFormat
 from files.options import Sender
 from files.uploads import choose, keep, match_of, understand
+from history.acting import acting
+from history.admin import RecordAdmin, column, moment
+from history.naming import who
+from history.times import NOTHING
 from pets.admin.import_facts import BADGES, list_of_added, page_of
 from pets.admin.permissions import may_see_imports
 from pets.columns import COLUMNS

@@ -18,14 +18,14 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from categories.models import Category
-from changes.acting import acting
 from changes.models import Change, Kind, State
-from changes.naming import name_actors, names_of, opening, who
-from changes.numbers import row_number
-from changes.pages import sent_from
-from changes.undoing import NotUndoneError
 from files.downloads import csv_of
 from files.lock import is_free
+from history.acting import acting
+from history.edits import NotUndoneError
+from history.naming import name_actors, names_of, opening, who
+from history.numbers import row_number
+from history.pages import sent_from
 from pets import activity, undoing
 from pets.admin.import_facts import facts
 from pets.admin.permissions import may_see_animals, may_see_imports

@@ -18,14 +18,14 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from categories.models import Category
-from changes.admin import moment
-from changes.naming import name_actors
-from changes.numbers import row_number
-from changes.pages import ChangesAdmin
-from changes.paging import HistoryPage
-from changes.times import NOTHING
 from files.downloads import download
 from files.export import HEADINGS, IMPORTED, FileFormat
+from history.admin import moment
+from history.naming import name_actors
+from history.numbers import row_number
+from history.pages import ChangesAdmin
+from history.paging import HistoryPage
+from history.times import NOTHING
 from pets.admin import activity, bulk, filters, history, listing, status, views, words
 from pets.admin.beside import Beside, neighbours
 from pets.columns import CATEGORY, ON_PAGES

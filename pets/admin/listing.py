@@ -13,8 +13,8 @@ from django.db.models.functions import Coalesce, StrIndex
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from changes.conflicts import latest_change_of_each
 from database.search import Folded, fold_needle, like
+from history.conflicts import latest_change_of_each
 from pets import stock
 from pets.admin.filters import SCATTERING, SPAN
 from pets.admin.presets import Preset, presets

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
-from changes.naming import name_actors
+from history.naming import name_actors
 from pets import merging, stock
 from pets.activity import lately
 from pets.admin.activity import PER_SECOND, carry_out

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.contrib.admin.views.main import PAGE_VAR
 from django.utils import timezone
 
-from changes.times import short_day
+from history.times import short_day
 
 WEEK = timedelta(days=7)
 

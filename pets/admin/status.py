@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
-from changes.acting import acting
-from changes.conflicts import changes_since
 from changes.models import Change
+from history.acting import acting
+from history.conflicts import changes_since
 from pets.admin.activity import report
 from pets.admin.beside import FILTERS
 from pets.admin.permissions import change_permission_required

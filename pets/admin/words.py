@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from changes.models import Kind, State
-from changes.naming import name_actors
-from changes.undoing import REASON, RESTORED
-from changes.values import in_words as value_in_words
+from history.edits import REASON, RESTORED
+from history.naming import name_actors
+from history.values import in_words as value_in_words
 from pets.activity import AnimalRow
 from pets.columns import CATEGORY, ON_PAGES, STATUS, Column
 from pets.models import IMPORTED, STANDARD_INPUT, ImportState, Pet

@@ -7,7 +7,7 @@ from simple_history.models import HistoricalRecords
 
 from categories.models import Category
 from categories.names import NAME_LENGTH, NameField, validate_name, validate_text
-from changes.models import Recorded, change_of_row, staff_member
+from history.models import Recorded, change_of_row, staff_member
 from pets.models.imports import ImportRun
 
 REFERENCE_LENGTH = 100

@@ -12,7 +12,7 @@ from django.utils.http import http_date
 from rest_framework.exceptions import AuthenticationFailed, MethodNotAllowed, PermissionDenied, Throttled
 from rest_framework.permissions import SAFE_METHODS
 
-from changes.acting import identify
+from history.acting import identify
 from petstore_site.apikeys import lookup
 from petstore_site.apikeys.lookup import CachedKey, Run
 from petstore_site.apikeys.models import Scope

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.timesince import timeuntil
 from simple_history.models import HistoricalRecords
 
-from changes.models import Recorded, staff_member
+from history.models import Recorded, staff_member
 from petstore_site.apikeys import keys
 from rest.rates import parse_rate
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from changes.times import NOTHING, last_days, said, short_day, when
+from history.times import NOTHING, last_days, said, short_day, when
 from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, in_days
 from petstore_site.apikeys.routes import operation
 from petstore_site.charts import Chart, Figure, Row, Series

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import template
 
-from changes import naming
+from history import naming
 from petstore_site.apikeys.models import APIKey
 
 register = template.Library()

@@ -12,7 +12,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 
-from changes.admin import RecordAdmin
+from history.admin import RecordAdmin
 from petstore_site.request_desk.listing import FILTERS, RequestList
 from petstore_site.request_desk.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
 from petstore_site.request_desk.story import MOST_FOUND, Story, alike, story_of

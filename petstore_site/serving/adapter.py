@@ -14,8 +14,8 @@ from django.core.exceptions import SuspiciousOperation
 from django.db import DatabaseError, InterfaceError
 from rest_framework.exceptions import APIException
 
-from changes.acting import begin_request, end_request
 from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
+from history.acting import begin_request, end_request
 from petstore_site.apikeys.admission import admit, complete_async
 from petstore_site.errors import OverloadError, UnknownOutcomeError
 from petstore_site.serving import metrics

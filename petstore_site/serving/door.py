@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
-from changes.acting import begin_request
+from history.acting import begin_request
 from petstore_site import errors
 from petstore_site.errors import LateError, OverloadError
 from petstore_site.serving import metrics

@@ -11,7 +11,7 @@ from django.conf import settings
 from sentry_sdk.integrations.logging import LoggingIntegration
 from sentry_sdk.types import Event, Hint
 
-from changes.acting import acting
+from history.acting import acting
 from petstore_site.logs import redact
 
 KEPT = ("event_id", "timestamp", "platform", "level", "logger", "environment", "release", "server_name")

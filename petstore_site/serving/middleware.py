@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
-from changes.acting import begin_request
 from database import errors as database_errors
+from history.acting import begin_request
 from petstore_site import errors
 from petstore_site.serving.access import observe, record_of_django
 from rest.request import Route, request_of

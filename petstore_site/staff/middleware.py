@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from redis.exceptions import RedisError
 
-from changes.acting import identify
+from history.acting import identify
 from petstore_site import errors
 from petstore_site.errors import PEOPLE
 from petstore_site.staff import lockout, sessions

@@ -9,8 +9,8 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from changes import naming, times
 from database.search import place
+from history import naming, times
 
 register = template.Library()
 register.filter(times.when)

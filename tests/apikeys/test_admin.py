@@ -10,8 +10,8 @@ from django.contrib.messages import get_messages
 from django.test import Client
 from django.utils import timezone
 
-from changes.conflicts import UNKNOWN
-from changes.times import to_the_minute
+from history.conflicts import UNKNOWN
+from history.times import to_the_minute
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 from tests.apikeys.office import ADD, DAY, KEPT, LIST, NEW, errors, history, page, secret_in
 from tests.factories import APIKeyFactory

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from changes.times import NOTHING, short_day
+from history.times import NOTHING, short_day
 from petstore_site.apikeys.admin import summary
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 from tests.apikeys.office import DAY, LIST

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
-from changes.acting import account
+from history.acting import account
 from pets.models import ColumnProfile, ImportUpload, Pet
 from tests.files.conftest import Import, catalogue, command
 from tests.files.conftest import run_import as run_import  # noqa: PLC0414 - a fixture

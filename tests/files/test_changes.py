@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from categories.models import Category
-from changes.acting import account
+from history.acting import account
 from pets.models import ImportRun, Pet
 from tests.days import today
 from tests.factories import PetFactory

@@ -14,9 +14,9 @@ import openpyxl
 import pytest
 
 from categories.models import Category
-from changes.acting import account
 from files import staging
 from files.options import Options
+from history.acting import account
 from pets.models import ImportRun
 from tests.factories import PetFactory
 from tests.files.conftest import Import, catalogue, command, counts, history

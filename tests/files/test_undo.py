@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from categories.models import Category
-from changes.acting import account
 from changes.models import Change
+from history.acting import account
 from pets import stock, undoing
 from pets.models import ImportRun, Pet, Sale, StockMovement
 from tests.factories import PetFactory

@@ -23,9 +23,9 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Exists, OuterRef
 
 from categories.models import Category
-from changes.acting import identify
 from changes.models import Change
-from changes.undoing import NotUndoneError
+from history.acting import identify
+from history.edits import NotUndoneError
 from pets import bulk, merging, undoing
 from pets.bulk import Target
 from pets.models import Pet, PetStatus

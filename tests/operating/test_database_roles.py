@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.apps import apps
 
-from changes.models import Recorded
+from history.models import Recorded
 from tests.server import ROOT, Gunicorn, manage, running_server, until
 from tests.with_postgresql import Server
 

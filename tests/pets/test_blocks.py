@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
-from changes.acting import end_request, identify
 from changes.models import Change
+from history.acting import end_request, identify
 from pets import preview, undoing
 from pets.bulk import Target, begin
 from pets.models import Pet, Sale, SelectedBlock, Selection, StockMovement

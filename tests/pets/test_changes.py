@@ -7,9 +7,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from categories.models import Category
-from changes.acting import identify
 from changes.models import Change, Kind, State
-from changes.undoing import NotUndoneError
+from history.acting import identify
+from history.edits import NotUndoneError
 from pets import activity, undoing
 from pets.bulk import Target, begin, delete, select
 from pets.models import Pet

@@ -11,7 +11,7 @@ from django.db.models.signals import pre_save
 from django.test import Client
 
 from categories.models import Category
-from changes.pages import NOT_SAVED
+from history.pages import NOT_SAVED
 from pets.models import Pet
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory

@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
-from changes import paging
 from changes.models import Change
+from history import paging
 from pets.admin import history
 from pets.models import ImportRun, Pet
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory

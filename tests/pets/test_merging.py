@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils import timezone
 
 from categories.models import Category
-from changes.acting import identify
 from changes.models import Change
+from history.acting import identify
 from pets import activity, merging, stock, undoing
 from pets.models import Pet, Sale
 from tests.factories import CategoryFactory, PetFactory

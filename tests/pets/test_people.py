@@ -10,9 +10,9 @@ from django.core.management import call_command
 from django.test import Client
 
 from categories.models import Category
-from changes.acting import identify
 from changes.models import Change
 from changes.progress import LATE
+from history.acting import identify
 from pets.bulk import Target, begin, select
 from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import APIKey

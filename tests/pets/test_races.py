@@ -15,11 +15,11 @@ from django.test import Client
 
 from categories.models import Category
 from changes.models import Change
-from changes.pages import NOT_SAVED
 from files.options import Options
 from files.progress import Progress
 from files.run import import_file
 from files.undo import undo_import
+from history.pages import NOT_SAVED
 from pets import merging, stock
 from pets.models import ImportRun, Pet
 from pets.undoing import advance

@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from categories.models import Category
-from changes.acting import NOBODY, acting
 from database import errors as database_errors
+from history.acting import NOBODY, acting
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey, Scope
 from petstore_site.errors import UnknownOutcomeError

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from changes.times import in_sentence
+from history.times import in_sentence
 from petstore_site.apikeys import lookup, models
 from petstore_site.apikeys.models import MOST_READS_RECORDED, RECORDED, APIKey
 from petstore_site.request_desk import records

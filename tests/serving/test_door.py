@@ -16,8 +16,8 @@ from unittest import mock
 import pytest
 from django.core.cache import caches
 
-from changes.acting import Acting, acting, begin_request, identify
 from database.statements import Steps
+from history.acting import Acting, acting, begin_request, identify
 from petstore_site.errors import LateError, OverloadError
 from petstore_site.serving import adapter, threads
 from petstore_site.serving.door import LARGEST_FORM, Door

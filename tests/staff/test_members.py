@@ -15,7 +15,7 @@ from django.db import connection, models
 from django.test import Client
 from django.utils import timezone
 
-from changes.times import NOTHING
+from history.times import NOTHING
 from petstore_site.staff import lockout
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.roles import permissions_of

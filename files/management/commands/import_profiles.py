@@ -4,11 +4,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from changes.naming import who
 from commands.base import StoreCommand
 from commands.exits import ExitError
 from files.errors import quoted
 from files.matching import no_profile
+from history.naming import who
 from pets.models import ColumnProfile
 
 

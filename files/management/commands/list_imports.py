@@ -4,11 +4,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from changes.naming import who
 from commands.arguments import count
 from commands.base import StoreCommand
 from files.lock import is_free
 from files.report import run_as_json, state
+from history.naming import who
 from pets.models import ENDED_EARLY, ImportRun
 
 LAYOUT = "{:>6}  {:16}  {:16}  {:>11}  {:>11}  {:>11}  {:>9}  {:>8}  {:12}  {}"

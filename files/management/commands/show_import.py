@@ -5,7 +5,6 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from changes.naming import who
 from commands.base import StoreCommand
 from commands.exits import ExitError
 from files.changes import Changes, done_by, recorded_changes
@@ -15,6 +14,7 @@ from files.management.base import add_changes, add_run
 from files.new_file import ChangesFile
 from files.report import animals, changes_as_json, counts, run_as_json, state, summary, switches
 from files.undo import Undone, undoable
+from history.naming import who
 from pets.models import IMPORTED, STANDING, ImportRun
 
 

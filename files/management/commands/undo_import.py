@@ -9,13 +9,13 @@ from typing import IO, Any
 from django.core.management.base import CommandParser
 
 from changes.models import Change, State
-from changes.naming import who
 from commands.arguments import add_safety_options
 from commands.base import StoreCommand, to_json
 from commands.exits import Exit, ExitError
 from files.management.base import add_run, ending
 from files.progress import Progress
 from files.undo import SeeLeft, Undone, undo_import, undoable
+from history.naming import who
 from pets.plan import Planned
 
 SHOWN = 20

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from simple_history.models import DeletedObject
 from simple_history.template_utils import HistoricalRecordContextHelper
 
-from changes.conflicts import SeenForm
-from changes.pages import HistoryAdmin
-from changes.times import NOTHING, to_the_minute
+from history.conflicts import SeenForm
+from history.pages import HistoryAdmin
+from history.times import NOTHING, to_the_minute
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.admin.listing import KeyList, StateFilter
 from petstore_site.apikeys.models import APIKey, RotationError, Scope, validate_expiry

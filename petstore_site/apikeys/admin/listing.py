@@ -11,7 +11,7 @@ from django.db.models import Count, Q, Sum
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from changes.times import last_days
+from history.times import last_days
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, KeyUsage
 from petstore_site.apikeys.overview import is_alarming, share
 from petstore_site.charts import Spark

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Sum
 
-from changes.times import last_days, short_day
+from history.times import last_days, short_day
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.apikeys.overview import ANSWERS, DAYS, RequestCount
 from petstore_site.apikeys.routes import operation

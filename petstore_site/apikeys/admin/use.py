@@ -7,7 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-from changes.admin import RecordAdmin, column, moment
+from history.admin import RecordAdmin, column, moment
 from petstore_site.apikeys.admin.summary import summary
 from petstore_site.apikeys.models import KeyUsage
 from petstore_site.apikeys.routes import operation

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from changes.models import late
-from changes.naming import who
-from changes.times import in_sentence, last_days
+from history.naming import who
+from history.times import in_sentence, last_days
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.overview import DAYS

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Q, Sum, Value
 
-from changes.times import last_days, short_day
+from history.times import last_days, short_day
 from petstore_site.apikeys.models import KeyUsage
 from petstore_site.apikeys.overview import DAYS
 from petstore_site.back_office.dashboard.addresses import listed, page_of

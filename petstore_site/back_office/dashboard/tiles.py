@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
-from changes.times import last_days
+from history.times import last_days
 from pets import stock
 from petstore_site.apikeys.overview import DAYS, ENOUGH, is_alarming, share
 from petstore_site.back_office.dashboard.addresses import listed

@@ -20,9 +20,9 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
-from changes.admin import OfficeAdmin, moment
-from changes.times import NOTHING
 from database.errors import STATEMENT_TIMED_OUT, sqlstate
+from history.admin import OfficeAdmin, moment
+from history.times import NOTHING
 from petstore_site.staff import lockout
 from petstore_site.staff.admin.forms import MemberForm, NewMemberForm, ResetForm
 from petstore_site.staff.grants import (

@@ -15,7 +15,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from changes.admin import OfficeAdmin
+from history.admin import OfficeAdmin
 from petstore_site.staff.grants import grantable_permissions, held_by, may_edit_role, names_of, version_of_role
 from petstore_site.staff.roles import ROLES
 from petstore_site.staff.tasks import ALL, NO, SOME, TASKS, Task, levels_of, sentence

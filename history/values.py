@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 
-from changes.times import to_the_minute
+from history.times import to_the_minute
 
 
 def shown(thing: Any, name: str) -> str:

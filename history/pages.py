@@ -15,14 +15,14 @@ from django.utils.text import capfirst, get_text_list
 from django.views.decorators.http import require_http_methods, require_POST
 from simple_history.admin import SimpleHistoryAdmin
 
-from changes.acting import acting
-from changes.admin import OfficeAdmin
-from changes.conflicts import MEANWHILE, SeenForm, latest_change
-from changes.numbers import row_number
-from changes.paging import HistoryPage, page_of
-from changes.times import to_the_minute
-from changes.undoing import NotUndoneError, before, labels, restore_version, undo_edit
-from changes.values import shown
+from history.acting import acting
+from history.admin import OfficeAdmin
+from history.conflicts import MEANWHILE, SeenForm, latest_change
+from history.edits import NotUndoneError, before, labels, restore_version, undo_edit
+from history.numbers import row_number
+from history.paging import HistoryPage, page_of
+from history.times import to_the_minute
+from history.values import shown
 
 NOT_SAVED = f"Not saved. {MEANWHILE} Try again."
 

@@ -10,10 +10,10 @@ from django.core.exceptions import ValidationError
 from django.db.models import BigIntegerField, OuterRef, Subquery
 from django.utils.text import capfirst
 
-from changes.acting import acting
-from changes.naming import name_actors, who
-from changes.times import in_sentence
-from changes.values import in_words, shown
+from history.acting import acting
+from history.naming import name_actors, who
+from history.times import in_sentence
+from history.values import in_words, shown
 
 SHOWN = 20
 """Changes by others that the form lists. There are hardly ever two."""

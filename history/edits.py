@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.text import capfirst, get_text_list
 
-from changes.conflicts import MEANWHILE, changes_since, latest_change
+from history.conflicts import MEANWHILE, changes_since, latest_change
 
 REASON = "Undo of change {}"
 """What the row of history of an undo says: which row it undid."""

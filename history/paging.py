@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from changes.numbers import row_number
-from changes.undoing import undoings
+from history.edits import undoings
+from history.numbers import row_number
 
 PER_PAGE = 50
 
