@@ -180,3 +180,49 @@ def undos_of(changes: Iterable[Change]) -> "models.QuerySet[Change]":
     of = models.Q(undo_of__in=[change.pk for change in changes if change.row is None])
     of |= models.Q(undo_of_row__in=[change.row for change in changes if change.row is not None])
     return Change.objects.filter(of).annotate(is_redone=models.Exists(redone)).defer("left").order_by("pk")
+
+
+class Selection(models.Model):
+    """Animals that someone selected in the list, or that an undo is about: what is done with them is asked, then done.
+
+    Once a bulk change was made of it, its blocks are what remains to be done.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    filters = models.TextField(blank=True, help_text="The query of the list, to go back to it.")
+    animals = models.BigIntegerField(default=0, help_text="How many.")
+    counts = models.JSONField(default=list, help_text="How many of what: a list of `[status, category, animals]`.")
+    value = models.CharField(max_length=20, blank=True, help_text="What the column of the bulk change becomes.")
+    change = models.OneToOneField(
+        Change, on_delete=models.CASCADE, null=True, related_name="selection", db_column="bulk_change_id"
+    )
+    worked_at = models.DateTimeField(null=True, help_text="When the last block was done.")
+    """Of release 1.6; now the change has it."""
+
+    made_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        """Nobody is given permissions for it: it belongs to one person. Its table was made by `pets`."""
+
+        app_label = "pets"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.animals:,} animals"
+
+
+class SelectedBlock(models.Model):
+    """So many animals of a selection as fit into a short transaction."""
+
+    selection = models.ForeignKey(Selection, on_delete=models.CASCADE, related_name="blocks")
+    size = models.IntegerField()
+    animals = models.JSONField(help_text="A list of `[id, row of history]`: the row that was the latest, or is undone.")
+
+    class Meta:
+        """As a selection."""
+
+        app_label = "pets"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.size:,} animals"

@@ -1,4 +1,4 @@
-"""Undoing an import by a command: as `pets.undoing` undoes every change, and what the command says of it."""
+"""Undoing an import by a command: as `changes.undo` undoes every change, and what the command says of it."""
 
 import time
 from collections import Counter
@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from django.db import DatabaseError
 
 from categories.models import Category
+from changes import undo as undoing
 from changes.models import Change, State
+from changes.plan import BLOCK, CHANGED, GONE, Planned, planned, rows_before
 from files.errors import ImportRejectedError, OutcomeUnknownError
 from files.lock import only_import
 from files.progress import Progress
@@ -17,9 +19,8 @@ from files.stopping import stop_if_asked, too_late
 from files.transactions import clear_rejections, disconnect
 from history.edits import NotUndoneError
 from history.naming import who
-from pets import stock, undoing
+from pets import stock
 from pets.models import STANDING, ImportRun, ImportState
-from pets.plan import BLOCK, CHANGED, GONE, Planned, planned, rows_before
 
 LISTED = 100  # animals that are left and held in memory
 TRIES = 3

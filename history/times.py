@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+MINUTE, HOUR, WEEK = timedelta(minutes=1), timedelta(hours=1), timedelta(days=7)
 DAYS_AGO = 6
 """So many days back a day is counted; before that it has its date."""
 
@@ -57,6 +57,30 @@ def last_days(count: int) -> list[date]:
 def short_day(at: date) -> str:
     """Return "12 Nov", with its year if that is not this one."""
     return f"{at.day} {at:%b}" if at.year == timezone.now().year else _long_day(at)
+
+
+def spans(today: date) -> dict[str, tuple[date, date]]:
+    """Return the first and last day of each span, in UTC; weeks begin on Monday."""
+    yesterday = today - timedelta(days=1)
+    monday = today - timedelta(days=today.weekday())
+    end_of_last_month = today.replace(day=1) - timedelta(days=1)
+    return {
+        "Today": (today, today),
+        "Yesterday": (yesterday, yesterday),
+        "Last 7 days": (today - WEEK + timedelta(days=1), today),
+        "Last week": (monday - WEEK, monday - timedelta(days=1)),
+        "Last month": (end_of_last_month.replace(day=1), end_of_last_month),
+    }
+
+
+def span_in_words(first: date | None, last: date | None) -> str:
+    """Return "last week" for a span that has a name, else "since 15 Nov", "until 15 Nov", "1 Nov to 15 Nov"."""
+    named = {span: label for label, span in spans(timezone.now().date()).items()}
+    if first is None or last is None:
+        return f"since {short_day(first)}" if first else f"until {short_day(last)}" if last else ""
+    if (first, last) in named:
+        return named[first, last].lower()
+    return short_day(first) if first == last else f"{short_day(first)} to {short_day(last)}"
 
 
 def full(at: date) -> str:

@@ -4,8 +4,7 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.apps import apps as installed_apps
-from django.conf import settings
-from django.db.models.signals import post_migrate, pre_delete
+from django.db.models.signals import post_migrate
 
 
 class PetsConfig(AppConfig):
@@ -14,9 +13,6 @@ class PetsConfig(AppConfig):
     name = "pets"
 
     def ready(self) -> None:
-        from pets.undoing import stop_with_owner  # noqa: PLC0415 - models come after apps
-
-        pre_delete.connect(stop_with_owner, sender=settings.AUTH_USER_MODEL)
         post_migrate.connect(restore_triggers, sender=self)
 
 

@@ -16,6 +16,7 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Min
 from django.utils import timezone
 
+from changes import undo as undoing
 from changes.models import Change, State, late
 from changes.progress import LATE
 from database.errors import STATEMENT_TIMED_OUT, described, failure_of, sqlstate
@@ -24,7 +25,7 @@ from files.lock import is_free
 from files.transactions import disconnect
 from history.acting import begin_request, end_request, identify
 from history.naming import who
-from pets import stock, undoing
+from pets import stock
 from pets.models import ImportUpload
 
 IDLE, PAUSE, TRY_AGAIN = 0.4, 0.02, 1

@@ -9,10 +9,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from categories.models import Category
+from changes import undo as undoing
+from changes.bulk import Target, begin, select
 from changes.models import Change
 from history.acting import identify
-from pets import undoing
-from pets.bulk import Target, begin, select
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory

@@ -8,10 +8,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from changes import undo as undoing
+from changes.bulk import Target, begin, select
 from changes.models import Change
 from history.times import short_day
-from pets import undoing
-from pets.bulk import Target, begin, select
 from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import KeyUsage, Use
 from tests.days import today

@@ -28,8 +28,8 @@ from django.contrib.auth.models import User
 from categories.models import Category
 from history.acting import identify
 from changes.models import Change
-from pets import bulk, merging, undoing
-from pets.bulk import Target
+from changes import bulk, merging, undo as undoing
+from changes.bulk import Target
 from files import queue
 from files.uploads import keep, understand
 from pets.models import ImportRun, ImportUpload, Pet

@@ -14,6 +14,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
+from changes.admin.import_facts import BADGES, list_of_added, page_of
 from files import page, queue
 from files.admin.forms import ColumnsForm, ReadingForm, UploadForm
 from files.downloads import CONTENT_TYPES, headers, template
@@ -25,10 +26,9 @@ from history.acting import acting
 from history.admin import RecordAdmin, column, moment
 from history.naming import who
 from history.times import NOTHING
-from pets.admin.import_facts import BADGES, list_of_added, page_of
-from pets.admin.permissions import may_see_imports
 from pets.columns import COLUMNS
 from pets.models import IMPORTED, ColumnProfile, ImportRun, ImportUpload
+from pets.permissions import may_see_imports
 
 BOXES = ("again", "accept_ids", "accept_near", "accept_references", "accept_names")
 """What must be confirmed; the names are those of the options of an import."""

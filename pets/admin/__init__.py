@@ -1,5 +1,5 @@
-"""The catalogue in the back office: rooms for the animals and for changing many."""
+"""The animals in the back office."""
 
-from pets.admin import animals, bulk
+from pets.admin import animals
 
-__all__ = ["animals", "bulk"]
+__all__ = ["animals"]

@@ -18,6 +18,8 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from categories.models import Category
+from changes import words
+from changes.admin import activity, bulk, history, status
 from files.downloads import download
 from files.export import HEADINGS, IMPORTED, FileFormat
 from history.admin import moment
@@ -26,7 +28,7 @@ from history.numbers import row_number
 from history.pages import ChangesAdmin
 from history.paging import HistoryPage
 from history.times import NOTHING
-from pets.admin import activity, bulk, filters, history, listing, status, views, words
+from pets.admin import filters, listing, views
 from pets.admin.beside import Beside, neighbours
 from pets.columns import CATEGORY, ON_PAGES
 from pets.models import Pet, PetStatus, Sale

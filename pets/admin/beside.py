@@ -7,10 +7,8 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, QueryDict
 
+from history.admin import FILTERS
 from pets.admin import filters, listing
-
-FILTERS = "_changelist_filters"
-"""Where Django keeps the query of the list in the addresses of its animals."""
 
 
 class Beside(listing.PetChangeList):

@@ -12,8 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from categories.models import Category
-from history.times import short_day
-from pets.admin.presets import span_in_words
+from history.times import short_day, span_in_words
 from pets.models import ImportRun, Pet, PetStatus
 from rest.lists import INT64_MAX
 

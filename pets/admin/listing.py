@@ -13,12 +13,12 @@ from django.db.models.functions import Coalesce, StrIndex
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
+from changes.bulk import AT_MOST
 from database.search import Folded, fold_needle, like
 from history.conflicts import latest_change_of_each
 from pets import stock
 from pets.admin.filters import SCATTERING, SPAN
 from pets.admin.presets import Preset, presets
-from pets.bulk import AT_MOST
 from pets.models import Pet, PetStatus
 from pets.sql import execute, read
 from rest.lists import INT64_MAX

@@ -10,8 +10,8 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from pets.admin.permissions import may_see_animals
 from pets.models import SavedView
+from pets.permissions import may_see_animals
 
 MOST = 50
 """Views of one person."""

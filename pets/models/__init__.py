@@ -1,7 +1,15 @@
-"""Animals, the imports that brought them, and what people selected in their list."""
+"""Animals, the imports that brought them, and the views of their list."""
 
-from pets.models.animals import REFERENCE_LENGTH, EndedSale, Pet, PetStatus, Sale, StockMovement, validate_reference
-from pets.models.bulk import SavedView, SelectedBlock, Selection
+from pets.models.animals import (
+    REFERENCE_LENGTH,
+    EndedSale,
+    Pet,
+    PetStatus,
+    Sale,
+    SavedView,
+    StockMovement,
+    validate_reference,
+)
 from pets.models.imports import (
     ENDED_EARLY,
     IMPORTED,
@@ -29,8 +37,6 @@ __all__ = [
     "PetStatus",
     "Sale",
     "SavedView",
-    "SelectedBlock",
-    "Selection",
     "StockMovement",
     "UploadPart",
     "validate_reference",

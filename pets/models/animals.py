@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from simple_history.models import HistoricalRecords
 
@@ -164,3 +165,20 @@ class EndedSale(models.Model):
 
     def __str__(self) -> str:
         return f"animal {self.pet_id}, had been sold on {self.day}"
+
+
+class SavedView(models.Model):
+    """A name that one person gave to a query of the list of animals."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=2_000, blank=True)
+
+    class Meta:
+        """By name."""
+
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["user", "name"], name="saved_view_is_one")]
+
+    def __str__(self) -> str:
+        return self.name

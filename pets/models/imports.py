@@ -8,8 +8,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Length
 
-from changes.models import Change
-
 
 class ImportState(models.TextChoices):
     """How far an import came. Only `done`, `partly undone` and `undone` ever wrote an animal."""
@@ -90,7 +88,7 @@ class ImportRun(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
     undone_at = models.DateTimeField(null=True)
-    change = models.OneToOneField(Change, on_delete=models.PROTECT, null=True, related_name="imported")
+    change = models.OneToOneField("changes.Change", on_delete=models.PROTECT, null=True, related_name="imported")
     """What it did; none of one that wrote nothing."""
 
     objects = ImportRunQuerySet.as_manager()

@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
-from pets.admin.permissions import SEE_ANIMALS
+from pets.permissions import SEE_ANIMALS
 
 
 class Link(NamedTuple):

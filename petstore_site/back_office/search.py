@@ -15,8 +15,8 @@ from django.views.decorators.http import require_safe
 from categories.models import Category
 from database.search import fold, fold_needle
 from pets.admin.listing import newest_matching
-from pets.admin.permissions import SEE_ANIMALS
 from pets.models import Pet
+from pets.permissions import SEE_ANIMALS
 from petstore_site.apikeys.models import APIKey
 from petstore_site.back_office.navigation import GROUPS as PAGES
 from petstore_site.back_office.navigation import SEE_CATEGORIES, SEE_KEYS, SEE_REQUESTS, SEE_STAFF, may_open

@@ -30,7 +30,7 @@ class BackOffice(AdminSite):
         return HttpResponseRedirect(reverse("mfa_index"))
 
     def get_urls(self) -> list[Any]:
-        from pets.admin import activity, merging  # noqa: PLC0415 - they need the models
+        from changes.admin import activity, merging  # noqa: PLC0415 - they need the models
         from petstore_site.back_office.search import everything  # noqa: PLC0415 - as above
 
         return [

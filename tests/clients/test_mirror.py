@@ -25,7 +25,7 @@ SECONDS = float(os.environ.get("MIRROR_SECONDS", "5"))
 SAMPLE = re.compile(r"^```python Keep an SQLite table in step\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHANGE = """
 from pets.models import Pet
-from pets.undoing import change_of, undo
+from changes.undo import change_of, undo
 for pet in Pet.objects.order_by("?")[:20]:
     pet.status = "sold"
     pet.save()

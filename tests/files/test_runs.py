@@ -18,10 +18,11 @@ import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from categories.models import Category
+from changes import undo as undoing
 from files import staging, transactions
 from files.lock import ADVISORY_LOCK, only_import
 from files.readers.rows import Reading
-from pets import sql, undoing
+from pets import sql
 from pets.models import ImportRun, Pet
 from tests.exploring import EXPLORE
 from tests.factories import PetFactory

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from categories.models import Category
+from changes import undo as undoing
 from changes.models import Change
 from history.acting import account
-from pets import stock, undoing
+from pets import stock
 from pets.models import ImportRun, Pet, Sale, StockMovement
 from tests.factories import PetFactory
 from tests.files.conftest import Import, catalogue, command, counts, history
@@ -55,7 +56,7 @@ def test_what_was_stopped_amid_its_undo_is_not_undone(
     run: ImportRun, monkeypatch: pytest.MonkeyPatch, blocks: int
 ) -> None:
     """Also after the last of its three animals: the category is still there."""
-    monkeypatch.setattr("pets.plan.BLOCK", 1)
+    monkeypatch.setattr("changes.plan.BLOCK", 1)
     undo = undoing.begin(Change.objects.get())
     assert [undoing.advance(undo.pk) for _ in range(blocks)] == [True] * blocks
     undoing.stop(undo.pk, "Stopped by anna.")
@@ -302,7 +303,7 @@ def test_a_category_that_is_in_use_or_renamed_is_left(run: ImportRun, run_import
 def test_a_large_undo_that_only_deletes_a_category_is_kept(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pets.undoing.BLOCK", 1)
+    monkeypatch.setattr("changes.undo.BLOCK", 1)
     run_import("name,category\nMia,Cats\nTom,Cats\n", "--create-categories")
     change = ImportRun.objects.get().change
     Pet.objects.all().delete()
@@ -363,7 +364,7 @@ def test_a_large_undo_that_is_stopped_goes_on(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_import("name,category\n" + "Rex,Dogs\n" * 5)
-    for module in ("pets.plan", "files.undo"):
+    for module in ("changes.plan", "files.undo"):
         monkeypatch.setattr(f"{module}.BLOCK", 2)
     run, advance = ImportRun.objects.get(), undoing.advance
 
@@ -389,7 +390,7 @@ def test_a_large_undo_that_is_stopped_goes_on(
 def test_references_that_a_former_release_exchanged_stay_with_a_reason(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    for module in ("pets.plan", "files.undo", "pets.undoing"):
+    for module in ("changes.plan", "files.undo", "changes.undo"):
         monkeypatch.setattr(f"{module}.BLOCK", block)
     pets = [PetFactory(name=f"Pet {n}", category=dogs, external_reference=f"A-{n}") for n in range(1, 4)]
     rows = [f"{pet.pk},B-{n},New {n}\n" for n, pet in enumerate(pets, 1)]

@@ -23,11 +23,12 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Exists, OuterRef
 
 from categories.models import Category
+from changes import bulk, merging
+from changes import undo as undoing
+from changes.bulk import Target
 from changes.models import Change
 from history.acting import identify
 from history.edits import NotUndoneError
-from pets import bulk, merging, undoing
-from pets.bulk import Target
 from pets.models import Pet, PetStatus
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
-from pets.admin.presets import spans
+from history.times import spans
 from pets.models import Sale
 from tests.days import today
 from tests.factories import PetFactory

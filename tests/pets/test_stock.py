@@ -18,13 +18,13 @@ from django.db.models import CharField
 from django.utils import timezone
 
 from categories.models import Category
+from changes.plan import BLOCK
 from files.options import Options
 from files.progress import Progress
 from files.run import import_file
 from files.undo import undo_import
 from pets import stock, triggers
 from pets.models import EndedSale, Pet, PetStatus, Sale, StockMovement
-from pets.plan import BLOCK
 from tests.factories import CategoryFactory, PetFactory
 from tests.racing import patient
 

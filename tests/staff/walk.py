@@ -17,12 +17,12 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import Change
+from changes.bulk import Target, begin, select
+from changes.models import Change, Selection
 from changes.progress import LATE
 from files import queue
 from files.uploads import keep
-from pets.bulk import Target, begin, select
-from pets.models import ColumnProfile, ImportRun, ImportUpload, Pet, SavedView, Selection
+from pets.models import ColumnProfile, ImportRun, ImportUpload, Pet, SavedView
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.request_desk.models import RequestRecord
 from petstore_site.staff.grants import names_of, version_of, version_of_role

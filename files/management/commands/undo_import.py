@@ -9,6 +9,7 @@ from typing import IO, Any
 from django.core.management.base import CommandParser
 
 from changes.models import Change, State
+from changes.plan import Planned
 from commands.arguments import add_safety_options
 from commands.base import StoreCommand, to_json
 from commands.exits import Exit, ExitError
@@ -16,7 +17,6 @@ from files.management.base import add_run, ending
 from files.progress import Progress
 from files.undo import SeeLeft, Undone, undo_import, undoable
 from history.naming import who
-from pets.plan import Planned
 
 SHOWN = 20
 STOPPED = "Stopped. A part is undone. To go on: manage.py undo_import {}"

@@ -8,8 +8,8 @@ from typing import Any
 from django.db.models import Case, F, OuterRef, Subquery, Value, When
 
 from categories.models import Category
-from pets import activity as of_animals
-from pets.admin.activity import tell
+from changes import log
+from changes.admin.activity import tell
 from petstore_site.apikeys.models import APIKey
 from petstore_site.back_office.dashboard.addresses import page_of
 
@@ -35,7 +35,7 @@ def activity(user: Any) -> dict[str, Any] | None:
     others = [part() for permission, part in OTHERS.items() if user.has_perm(permission)]
     events = []
     if user.has_perm("pets.view_pet"):
-        found = of_animals.changes(of_animals.Filters(), count=MOST).changes
+        found = log.changes(log.Filters(), count=MOST).changes
         tell(found, user)
         events = [Event(change.made_at, change=change) for change in found]
     elif not others:

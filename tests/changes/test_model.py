@@ -12,8 +12,9 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
+from changes import log
 from changes.models import Change
-from pets import activity, stock
+from pets import stock
 from pets.models import ImportRun, Pet, PetStatus
 from tests.files import test_admin_imports as imports
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees, member
@@ -70,7 +71,7 @@ class Store:
             {number: name for number, name in these.items() if number not in those}
             for these, those in ((self.categories, categories), (categories, self.categories))
         )
-        made = Made(rows, added, deleted, activity.changes(activity.Filters(), count=1).changes[0].key, undid)
+        made = Made(rows, added, deleted, log.changes(log.Filters(), count=1).changes[0].key, undid)
         self.made.append(made)
         if undid is not None:
             undid.undos.append(made)
@@ -78,7 +79,7 @@ class Store:
 
     def undone(self, made: Made) -> tuple[dict[int, dict[str, Any]], dict[int, str]]:
         """Return what animals and categories there must be after an undo."""
-        found = activity.find(made.key)
+        found = log.find(made.key)
         animals, categories = dict(self.animals), dict(self.categories)
         if found is None or found.is_undone:
             return animals, categories

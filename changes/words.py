@@ -6,11 +6,11 @@ from datetime import UTC, date
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from changes.log import AnimalRow
 from changes.models import Kind, State
 from history.edits import REASON, RESTORED
 from history.naming import name_actors
 from history.values import in_words as value_in_words
-from pets.activity import AnimalRow
 from pets.columns import CATEGORY, ON_PAGES, STATUS, Column
 from pets.models import IMPORTED, STANDARD_INPUT, ImportState, Pet
 

@@ -16,13 +16,13 @@ from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import Change, Kind, State
+from changes.models import Change, Kind, SelectedBlock, Selection, State
+from changes.plan import BLOCK, CHANGED, GONE, LEFT_LISTED
+from changes.write import change_animals, delete_animals
 from history.acting import acting
 from history.conflicts import latest_change_of_each
 from pets.columns import NAMES
-from pets.models import Pet, SelectedBlock, Selection
-from pets.plan import BLOCK, CHANGED, GONE, LEFT_LISTED
-from pets.writing import change_animals, delete_animals
+from pets.models import Pet
 
 Value = str | int
 Versions = Mapping[int, int | None]

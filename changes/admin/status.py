@@ -10,15 +10,15 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
+from changes.admin.activity import report
+from changes.bulk import plan, write
 from changes.models import Change
+from changes.undo import change_of
 from history.acting import acting
+from history.admin import FILTERS
 from history.conflicts import changes_since
-from pets.admin.activity import report
-from pets.admin.beside import FILTERS
-from pets.admin.permissions import change_permission_required
-from pets.bulk import plan, write
 from pets.models import Pet, PetStatus
-from pets.undoing import change_of
+from pets.permissions import change_permission_required
 
 BECOMES = re.compile(f"({'|'.join(PetStatus.values)}):([0-9]{{1,18}})")
 """A status, and the latest change of the animal that its user has seen."""

@@ -21,12 +21,12 @@ from pets import stock
 from pets.columns import NAMES
 from pets.models import ImportRun, ImportState, Pet
 from petstore_site.apikeys.models import APIKey
+from tests.changes.test_races import HISTORY
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory
 from tests.files.test_admin_imports import confirm as confirm_import
 from tests.files.test_admin_imports import send as send_file
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees, member, seen, text_of, work_off
-from tests.pets.test_races import HISTORY
 from tests.racing import race
 
 pytestmark = pytest.mark.django_db(transaction=True)

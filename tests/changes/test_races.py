@@ -14,15 +14,16 @@ from django.db import transaction
 from django.test import Client
 
 from categories.models import Category
+from changes import merging
 from changes.models import Change
+from changes.undo import advance
 from files.options import Options
 from files.progress import Progress
 from files.run import import_file
 from files.undo import undo_import
 from history.pages import NOT_SAVED
-from pets import merging, stock
+from pets import stock
 from pets.models import ImportRun, Pet
-from pets.undoing import advance
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
 from tests.pets.office import PETS, ask, confirm, form_of, history_disagrees, member, seen, told

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
+from changes.admin import bulk
 from changes.models import Change
-from pets.admin import bulk
 from pets.models import Pet, Sale
 from tests.factories import PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told

@@ -5,8 +5,8 @@ from typing import Any
 from django.urls import reverse
 
 from categories.models import Category
-from pets.admin.permissions import may_see_animals
 from pets.models import STANDING, ImportRun, ImportState, ImportUpload
+from pets.permissions import may_see_animals
 
 OPTIONS = {
     "dry_run": "dry run",

@@ -14,17 +14,18 @@ from django.db.models import OuterRef, Subquery, Sum
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import Change, Kind, State
+from changes import bulk, merging
+from changes.models import Change, Kind, SelectedBlock, State
+from changes.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before, whole
 from changes.progress import WorkProgress, left, waiting
+from changes.write import add_again, change_animals, delete_animals, restore_sales, set_back
 from history.acting import account, acting, recording
 from history.conflicts import MEANWHILE
 from history.edits import NotUndoneError
 from history.naming import who
-from pets import bulk, merging, stock
+from pets import stock
 from pets.columns import CATEGORY
-from pets.models import ImportState, Pet, SelectedBlock
-from pets.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before, whole
-from pets.writing import add_again, change_animals, delete_animals, restore_sales, set_back
+from pets.models import ImportState, Pet
 
 NOTHING = "Nothing changed. {}"
 

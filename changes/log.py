@@ -16,13 +16,13 @@ from django.db.models.functions import Coalesce, JSONObject
 
 from categories.models import Category
 from changes.models import Change, Kind, State, undos_of
+from changes.plan import along, source
+from changes.undo import change_of
 from database.search import fold_needle
 from history.naming import names_of
 from history.numbers import row_number
 from pets.columns import NAMES
 from pets.models import ImportRun, ImportState, Pet, PetStatus
-from pets.plan import along, source
-from pets.undoing import change_of
 
 SEARCHED = 10_000
 """Rows of history, the newest, that are looked through: history is indexed by animal only."""

@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
-from changes.models import Change, State
-from pets.admin.activity import PER_SECOND, address, carry_out, report
-from pets.admin.permissions import change_permission_required
-from pets.admin.words import animals
-from pets.bulk import AT_MOST, Target, TooManyError, begin, delete, first_block, plan, select
-from pets.models import Pet, PetStatus, Selection
+from changes.admin.activity import PER_SECOND, address, carry_out, report
+from changes.bulk import AT_MOST, Target, TooManyError, begin, delete, first_block, plan, select
+from changes.models import Change, Selection, State
+from changes.words import animals
+from pets.models import Pet, PetStatus
+from pets.permissions import change_permission_required
 
 LISTED = 100
 """Animals that the page which asks names; the others it counts."""

@@ -11,11 +11,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
+from changes import merging
+from changes.admin.activity import PER_SECOND, carry_out
+from changes.log import lately
+from changes.words import animals
 from history.naming import name_actors
-from pets import merging, stock
-from pets.activity import lately
-from pets.admin.activity import PER_SECOND, carry_out
-from pets.admin.words import animals
+from pets import stock
 from pets.models import Pet, PetStatus
 
 LISTED = 5

@@ -11,9 +11,11 @@ from django.test import Client
 from django.utils import timezone
 
 from categories.models import Category
+from changes import log, merging
+from changes import undo as undoing
 from changes.models import Change
 from history.acting import identify
-from pets import activity, merging, stock, undoing
+from pets import stock
 from pets.models import Pet, Sale
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import history_disagrees, member, text_of, told, work_off
@@ -66,7 +68,7 @@ def merge(client: Client, category: Category, into: Category, **sent: Any) -> An
 
 
 def made() -> Change:
-    return activity.changes(activity.Filters(), count=1).changes[0]
+    return log.changes(log.Filters(), count=1).changes[0]
 
 
 def undo(client: Client, change: Change) -> list[str]:
@@ -141,8 +143,8 @@ def begun(old: Category, cats: Category) -> Change:
 
 @pytest.fixture
 def in_blocks(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("plan", "merging", "undoing"):
-        monkeypatch.setattr(f"pets.{module}.BLOCK", 1)
+    for module in ("plan", "merging", "undo"):
+        monkeypatch.setattr(f"changes.{module}.BLOCK", 1)
 
 
 @pytest.mark.usefixtures("in_blocks")

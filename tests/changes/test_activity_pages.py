@@ -14,11 +14,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
+from changes.admin import activity
+from changes.log import actors, animals
 from changes.models import Change, Kind
-from pets.activity import actors, animals
-from pets.admin import activity
+from changes.plan import rows_before
 from pets.models import ImportRun, Pet
-from pets.plan import rows_before
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, form_of, member, text_of, told
 
@@ -134,7 +134,7 @@ def test_many_are_previewed_and_those_changed_since_stay(
     assert "<h1>Undo for 2 animals?</h1>" in asked
     assert "Nothing is changed yet." in text_of(asked)
     assert "2 animals Sold becomes Available 1 animal Stay as they are" in text_of(asked)
-    monkeypatch.setattr("pets.preview.FLOWS", 0)
+    monkeypatch.setattr("changes.preview.FLOWS", 0)
     assert "2 animals Set back 1 animal Stay as they are" in text_of(bob.get(f"{ACTIVITY}{key}/undo/").content.decode())
     assert {pet.name: pet.status for pet in Pet.objects.all()} == {"Ann": "sold", "Ben": "pending", "Cid": "sold"}
     answer = undo(bob, key)

@@ -8,12 +8,12 @@ from django.utils.text import Truncator
 
 from categories.models import Category
 from changes.models import Change, Kind, State
+from changes.plan import BLOCK
+from changes.write import change_animals
 from history.acting import recording
 from history.naming import who
 from pets.columns import CATEGORY, NAMES
 from pets.models import Pet
-from pets.plan import BLOCK
-from pets.writing import change_animals
 
 RIGHTS = ("pets.change_pet", "categories.delete_category")
 """What merging needs, and undoing a merge."""

@@ -7,13 +7,14 @@ import pytest
 from django.contrib.auth.models import User
 
 from categories.models import Category
+from changes import log
+from changes import undo as undoing
+from changes.bulk import Target, begin, delete, select
 from changes.models import Change, Kind, State
+from changes.preview import plan
 from history.acting import identify
 from history.edits import NotUndoneError
-from pets import activity, undoing
-from pets.bulk import Target, begin, delete, select
 from pets.models import Pet
-from pets.preview import plan
 from tests.factories import PetFactory
 from tests.pets.office import seen
 
@@ -99,8 +100,8 @@ def test_a_large_one_is_undone_in_blocks_goes_on_after_a_kill_and_can_be_stopped
     category: Category, anna: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pets = PetFactory.create_batch(5, category=category)
-    monkeypatch.setattr("pets.plan.BLOCK", 2)
-    monkeypatch.setattr("pets.undoing.BLOCK", 2)
+    monkeypatch.setattr("changes.plan.BLOCK", 2)
+    monkeypatch.setattr("changes.undo.BLOCK", 2)
     bulk = begin(select(Pet.objects.all(), user=anna), Target("status", "sold", "sold"))
     while undoing.advance(bulk.pk):
         pass
@@ -113,7 +114,7 @@ def test_a_large_one_is_undone_in_blocks_goes_on_after_a_kill_and_can_be_stopped
     assert [pet.status for pet in Pet.objects.order_by("pk")] == ["sold"] * 3 + ["available"] * 2
     assert undoing.stop(undo.pk, "Stopped by anna.").unreached == 3
     assert not undoing.advance(undo.pk)
-    found = activity.find(str(bulk.pk))
+    found = log.find(str(bulk.pk))
     assert found is not None
     assert (found.is_undone, found.is_partly_undone) == (False, True)
     rest = undoing.begin(bulk, user=anna)
@@ -137,7 +138,7 @@ def test_changes_are_listed_page_by_page_whatever_they_are(rex: Pet, cats: Categ
     for size, pages in ((1, 5), (2, 3), (5, 1)):
         found, before = [], ""
         for _ in range(pages):
-            page = activity.changes(activity.Filters(), before=before, count=size)
+            page = log.changes(log.Filters(), before=before, count=size)
             found += page.changes
             before = page.older
         assert before == ""
@@ -145,17 +146,15 @@ def test_changes_are_listed_page_by_page_whatever_they_are(rex: Pet, cats: Categ
             (each.key, each.kind, each.animal.name if each.animal else "", each.is_undone) for each in found
         ] == expected
     narrowed = {
-        "kind": (activity.Filters(kind=Kind.UNDO), [undo.key]),
-        "who": (activity.Filters(who="staff anna"), [key for key, *_ in expected[:-1]]),
-        "animals": (activity.Filters(animals=[tom.pk]), [key for key, *_ in expected[:2]]),
-        "day": (activity.Filters(day_to=DAY), []),
+        "kind": (log.Filters(kind=Kind.UNDO), [undo.key]),
+        "who": (log.Filters(who="staff anna"), [key for key, *_ in expected[:-1]]),
+        "animals": (log.Filters(animals=[tom.pk]), [key for key, *_ in expected[:2]]),
+        "day": (log.Filters(day_to=DAY), []),
     }
     for filters, keys in narrowed.values():
-        assert [each.key for each in activity.changes(filters).changes] == keys
-    assert [
-        (row.row.name, row.former.name, row.now) for part in activity.animals_in_parts(deleted) for row in part
-    ] == [
+        assert [each.key for each in log.changes(filters).changes] == keys
+    assert [(row.row.name, row.former.name, row.now) for part in log.animals_in_parts(deleted) for row in part] == [
         ("Rex", "Rex", None),
         ("Tom", "Tom", None),
     ]
-    assert activity.animals_named("rexy") == {rex.pk}
+    assert log.animals_named("rexy") == {rex.pk}

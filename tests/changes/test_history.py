@@ -14,9 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
+from changes.admin import history
 from changes.models import Change
 from history import paging
-from pets.admin import history
 from pets.models import ImportRun, Pet
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees, member, seen, text_of, told

@@ -14,11 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import Change
+from changes import preview
+from changes import undo as undoing
+from changes.bulk import Target, begin
+from changes.models import Change, SelectedBlock, Selection
 from history.acting import end_request, identify
-from pets import preview, undoing
-from pets.bulk import Target, begin
-from pets.models import Pet, Sale, SelectedBlock, Selection, StockMovement
+from pets.models import Pet, Sale, StockMovement
 from pets.sql import execute
 from petstore_site import work
 from tests.factories import CategoryFactory, PetFactory
@@ -32,11 +33,11 @@ SALE = date(2026, 1, 5)
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of two animals, selected three at a time."""
-    monkeypatch.setattr("pets.bulk.BLOCK", 2)
-    monkeypatch.setattr("pets.undoing.BLOCK", 2)
-    monkeypatch.setattr("pets.plan.BLOCK", 2)
+    monkeypatch.setattr("changes.bulk.BLOCK", 2)
+    monkeypatch.setattr("changes.undo.BLOCK", 2)
+    monkeypatch.setattr("changes.plan.BLOCK", 2)
     monkeypatch.setattr(preview, "BLOCK", 2)
-    monkeypatch.setattr("pets.bulk.READ", 3)
+    monkeypatch.setattr("changes.bulk.READ", 3)
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_all_that_match_are_changed_in_one_record_and_undone_in_one(
     assert "keeper marked 5 animals sold" in page_of(staff, made)
     assert (made.state, made.changed, made.left_count, statuses()) == ("done", 5, 0, ["sold"] * 5)
     assert not SelectedBlock.objects.exists()
-    monkeypatch.setattr("pets.preview.LISTED", 1)
+    monkeypatch.setattr("changes.preview.LISTED", 1)
     with CaptureQueriesContext(connection) as queries:
         asked = text_of(staff.get(f"{BULK}{made.pk}/undo/").content.decode())
     for shown in ("5 animals Set back", "1 of 5 shown", "Animals that someone changed since stay as they are"):
@@ -134,7 +135,7 @@ def test_each_animal_gets_the_day_of_its_sale_back(staff: Client, five: list[Pet
 def test_the_first_that_were_left_are_listed_and_all_are_counted(
     staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pets.bulk.LEFT_LISTED", 1)
+    monkeypatch.setattr("changes.bulk.LEFT_LISTED", 1)
     asked = ask(staff, "become_sold", five[0], across=True)
     for pet in five[:3]:
         pet.name = f"{pet.name} II"

@@ -8,11 +8,11 @@ from typing import Any
 from django.utils.text import capfirst
 
 from categories.models import Category
+from changes.log import AnimalRow, beside, rows
 from changes.models import Change
-from pets.activity import AnimalRow, beside, rows
+from changes.plan import BLOCK, CATEGORY_GONE, Planned, deleted_categories, planned, rows_before
 from pets.columns import CATEGORY, STATUS
 from pets.models import Pet, PetStatus
-from pets.plan import BLOCK, CATEGORY_GONE, Planned, deleted_categories, planned, rows_before
 
 LISTED = 50
 """Animals that are named; the others are counted."""

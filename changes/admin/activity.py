@@ -18,7 +18,12 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from categories.models import Category
+from changes import log
+from changes import undo as undoing
+from changes.admin.import_facts import facts
 from changes.models import Change, Kind, State
+from changes.preview import plan
+from changes.words import HEADER, animals, in_words, line_of, sentence
 from files.downloads import csv_of
 from files.lock import is_free
 from history.acting import acting
@@ -26,13 +31,9 @@ from history.edits import NotUndoneError
 from history.naming import name_actors, names_of, opening, who
 from history.numbers import row_number
 from history.pages import sent_from
-from pets import activity, undoing
-from pets.admin.import_facts import facts
-from pets.admin.permissions import may_see_animals, may_see_imports
-from pets.admin.presets import span_in_words, spans
-from pets.admin.words import HEADER, animals, in_words, line_of, sentence
+from history.times import span_in_words, spans
 from pets.models import ImportRun, ImportState
-from pets.preview import plan
+from pets.permissions import may_see_animals, may_see_imports
 
 logger = logging.getLogger(__name__)
 
@@ -72,11 +73,11 @@ class FilterForm(forms.Form):
     day_from = forms.DateField(required=False, label="From", widget=forms.DateInput({"type": "date"}))
     day_to = forms.DateField(required=False, label="To", widget=forms.DateInput({"type": "date"}))
 
-    def filters(self) -> activity.Filters:
+    def filters(self) -> log.Filters:
         """Return it, without what makes no sense."""
         self.is_valid()
         others = {name: value for name, value in self.cleaned_data.items() if value and name not in {"q", "animal"}}
-        return activity.Filters(**others, animals=_animals(self.cleaned_data))
+        return log.Filters(**others, animals=_animals(self.cleaned_data))
 
 
 @require_safe
@@ -87,8 +88,8 @@ def index(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
     filters = form.filters()
     is_first = "before" not in request.GET
-    page = activity.changes(filters, before=request.GET.get("before", ""), count=PER_PAGE)
-    shown = [*(activity.running_import(filters) if is_first else ()), *page.changes]
+    page = log.changes(filters, before=request.GET.get("before", ""), count=PER_PAGE)
+    shown = [*(log.running_import(filters) if is_first else ()), *page.changes]
     tell(shown, request.user)
     context = {
         "title": "Activity",
@@ -97,7 +98,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "older": page.older,
         "is_first": is_first,
         "filters": filters,
-        "actors": activity.actors(request.user),
+        "actors": log.actors(request.user),
         "days": span_in_words(filters.day_from, filters.day_to),
         "presets": spans(timezone.now().date()),
         "is_filtered": any(request.GET.get(name) for name in form.fields),
@@ -115,10 +116,10 @@ def export(request: Any) -> StreamingHttpResponse:
     return csv_of(f"activity-{timezone.now():%Y-%m-%d-%H%M}.csv", EXPORTED, lines)
 
 
-def _lines(filters: activity.Filters, reader: Any) -> Iterator[list[list[str]]]:
+def _lines(filters: log.Filters, reader: Any) -> Iterator[list[list[str]]]:
     before: str | None = ""
     while before is not None:
-        page = activity.changes(filters, before=before, count=PART)
+        page = log.changes(filters, before=before, count=PART)
         shown: list[Any] = page.changes
         tell(shown, reader)
         yield [
@@ -153,7 +154,7 @@ def of_import(request: Any, number: int) -> HttpResponse:
     if run.state == ImportState.RUNNING:
         is_free()  # marks it if it was killed
         run.refresh_from_db()
-    change: Any = activity.of_import(run)
+    change: Any = log.of_import(run)
     return HttpResponseRedirect(address(change)) if change.pk else _show(request, change)
 
 
@@ -162,12 +163,12 @@ def _show(request: Any, change: Any) -> HttpResponse:
     kinds = {"changed": change.changed, "added": change.added, "deleted": change.deleted}
     several = {name: count for name, count in kinds.items() if count}
     parts = {"all": change.animals} | (several if len(several) > 1 else {})
-    if since := activity.changed_since(change):
+    if since := log.changed_since(change):
         parts["since"] = since
     given = request.GET.get("show", "")
     show = given if given in {*parts, *several} else "all"
     after = row_number(request.GET.get("after", "")) or 0
-    rows, older = activity.animals(change, show=show, after=after, count=LISTED)
+    rows, older = log.animals(change, show=show, after=after, count=LISTED)
     context = {
         "title": f"{opening(change.name)} {change.sentence}",
         "change": change,
@@ -177,7 +178,7 @@ def _show(request: Any, change: Any) -> HttpResponse:
         "shown": show,
         "tabs": parts.items() if len(parts) > 1 else [],
         "since": parts.get("since"),
-        "flows": activity.flows(change),
+        "flows": log.flows(change),
         "changed": "?show=changed" if "changed" in parts else "",
         "may_export": request.user.has_perm("pets.export_pet"),
     }
@@ -194,7 +195,7 @@ def download(request: Any, key: str) -> StreamingHttpResponse:
     change = _change(request, key)
     if not request.user.has_perm("pets.export_pet"):
         raise PermissionDenied
-    parts = ([line_of(row) for row in in_words(part, request.user)] for part in activity.animals_in_parts(change))
+    parts = ([line_of(row) for row in in_words(part, request.user)] for part in log.animals_in_parts(change))
     return csv_of(f"change-{change.key}.csv", HEADER, parts)
 
 
@@ -294,13 +295,13 @@ def parts_of(rows: Iterable[Any], reader: Any) -> list[Any]:
         change = row.change or (row.import_run.change if row.import_run else None) or undoing.change_of(row)
         keys.append(change.key)
         found.setdefault(change.key, change)
-    activity.note([*found.values()])
+    log.note([*found.values()])
     tell(found.values(), reader)
     return [found[key] for key in keys]
 
 
 def _change(request: HttpRequest, key: str) -> Any:
-    change = activity.find(key)
+    change = log.find(key)
     is_import = change is not None and change.run is not None
     if not may_see_animals(request) and not (is_import and may_see_imports(request.user)):
         raise PermissionDenied
@@ -343,7 +344,7 @@ def carry_out(request: HttpRequest, change: Change, back: str) -> HttpResponse:
 
 def report(request: HttpRequest, change: Change) -> None:
     """Say what a change did, with its Undo, and how many animals it left as they are."""
-    found = activity.find(change.key) or change
+    found = log.find(change.key) or change
     if found.outcome:
         messages.error(request, f"{found.outcome} {animals(found.animals).capitalize()} done.", extra_tags=offer(found))
     elif found.animals:
@@ -369,7 +370,7 @@ def _animals(wanted: dict[str, Any]) -> list[int] | None:
     needle = (wanted.get("q") or "").strip()
     if not needle:
         return chosen
-    found = activity.animals_named(needle) | {number for number in [row_number(needle)] if number}
+    found = log.animals_named(needle) | {number for number in [row_number(needle)] if number}
     return [*found] if chosen is None else [number for number in chosen if number in found]
 
 

@@ -10,10 +10,10 @@ from django.core.management import call_command
 from django.test import Client
 
 from categories.models import Category
+from changes.bulk import Target, begin, select
 from changes.models import Change
 from changes.progress import LATE
 from history.acting import identify
-from pets.bulk import Target, begin, select
 from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory

@@ -9,12 +9,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
+from changes.words import Happened, cells, history_rows, told
 from files.downloads import csv_of
 from history.naming import name_actors
 from history.paging import Part, parts_of
-from pets.admin.permissions import may_see_animals
-from pets.admin.words import Happened, cells, history_rows, told
 from pets.columns import ON_PAGES
+from pets.permissions import may_see_animals
 
 PART = 1_000
 """Changes that are read and sent at once."""

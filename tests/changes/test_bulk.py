@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import Change
-from pets import writing
-from pets.admin import bulk as admin
-from pets.models import Pet, Sale, SelectedBlock, Selection
-from pets.undoing import progress
+from changes import write
+from changes.admin import bulk as admin
+from changes.models import Change, SelectedBlock, Selection
+from changes.undo import progress
+from pets.models import Pet, Sale
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told, work_off
 
@@ -134,7 +134,7 @@ def test_a_bulk_change_that_fails_half_way_leaves_nothing(
 ) -> None:
     asked = ask(staff, "become_sold", *three)
     before = statuses(), history_disagrees()
-    monkeypatch.setattr(writing, "HISTORY", None)
+    monkeypatch.setattr(write, "HISTORY", None)
     with pytest.raises(AttributeError):  # when the history is written, after the animals
         confirm(staff, asked)
     made = Change.objects.get()
