@@ -133,7 +133,7 @@ class Editor:
 
 def main() -> None:
     """Work as often as the input says."""
-    bulk.BLOCK = merging.BLOCK = 10  # type: ignore[attr-defined]  # pets.plan has it
+    bulk.BLOCK = merging.BLOCK = 10  # type: ignore[attr-defined]  # changes.plan has it
     editor = Editor(int(sys.argv[1]))
     for line in sys.stdin:
         sys.stdout.write(f"{json.dumps(editor.work(float(line)))}\n")
