@@ -38,8 +38,9 @@ class PetstoreSiteConfig(AppConfig):
             from petstore_site.serving import error_reports  # noqa: PLC0415 - its packages are an extra
 
             error_reports.start()
-        gc.freeze()  # all is loaded, and stays
-        gc.enable()  # `manage.py` begins without
+        if not gc.isenabled():  # `manage.py` begins so; all is loaded now, and stays
+            gc.freeze()
+            gc.enable()
 
 
 class PetstoreAdminConfig(SimpleAdminConfig):

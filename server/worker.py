@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+import uvloop
 from uvicorn import Server
 from uvicorn_worker import UvicornWorker
 
@@ -41,7 +42,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
             signal.signal(stopping, self.handle_exit)
         if self.work is None:
             self.log.info("Worker ready (pid: %s)", self.pid)
-            super().run()
+            uvloop.run(self.serve())
             return
         self.log.info("Long work begins (pid: %s)", self.pid)
         for listener in self.sockets:
@@ -53,7 +54,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         super().notify()
         return bool(self.alive and self.ppid == os.getppid())
 
-    async def _serve(self) -> None:
+    async def serve(self) -> None:
         await self._server.serve(sockets=self.sockets)
         for stopping in STOPPING:  # the master sends them until it has ended, and what it counted must be saved
             signal.signal(stopping, signal.SIG_IGN)
