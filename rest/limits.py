@@ -26,10 +26,6 @@ logger = logging.getLogger(__name__)
 limiter_failed = Signal()
 """The cache did not respond, and rate limits are not applied. Who sends it knows no metrics."""
 
-
-UNITS = {"s": "second", "min": "minute", "h": "hour", "day": "day"}
-"""What the library calls ours."""
-
 SECONDS_WITHOUT_LIMITS = 5
 """After a failure of the cache no request waits for it so long."""
 
@@ -59,8 +55,7 @@ def build_limiter() -> MovingWindowRateLimiter:
 
 @lru_cache(maxsize=1024)
 def _item(written: str) -> RateLimitItem:
-    rate = parse_rate(written)
-    return parse(f"{rate.requests}/{UNITS[rate.unit]}")
+    return parse(parse_rate(written))
 
 
 class Quota(NamedTuple):

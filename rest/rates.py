@@ -1,25 +1,18 @@
 """The written form of a rate limit, `600/min`, shared by the settings, the keys and the limiter."""
 
 import re
-from typing import NamedTuple
 
 MOST_REQUESTS = 1_000_000
+UNITS = {"s": "second", "min": "minute", "h": "hour", "day": "day"}
+"""What the library that counts calls ours."""
 
 
-class Rate(NamedTuple):
-    """A number of requests per second, minute, hour or day."""
-
-    requests: int
-    unit: str
-    """`s`, `min`, `h` or `day`."""
-
-
-def parse_rate(text: str) -> Rate:
-    """Return the limit that `text` writes, such as `600/min`.
+def parse_rate(text: str) -> str:
+    """Return the limit that `text` writes, such as `600/min`, as that library writes it: `600/minute`.
 
     Raises `ValueError` with a sentence that says which rates are valid.
     """
     match = re.fullmatch(r"([1-9][0-9]{0,6})/(s|min|h|day)", text)
     if match is None or int(match[1]) > MOST_REQUESTS:
         raise ValueError(f"must be N/s, N/min, N/h or N/day with N from 1 to {MOST_REQUESTS}, as in 600/min.")
-    return Rate(int(match[1]), match[2])
+    return f"{match[1]}/{UNITS[match[2]]}"

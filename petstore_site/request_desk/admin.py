@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from history.admin import RecordAdmin
 from petstore_site.request_desk.listing import FILTERS, RequestList
 from petstore_site.request_desk.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
-from petstore_site.request_desk.story import MOST_FOUND, Story, alike, story_of
+from petstore_site.request_desk.story import MOST_FOUND, alike, story_of
 
 LISTED = 10_000
 """Records that the list shows, so that its filters and its count stay quick; the desk finds them all."""
@@ -87,7 +87,8 @@ class RequestRecordAdmin(RecordAdmin):
             raise PermissionDenied
         form = DeskForm(request.GET if "request_id" in request.GET else None)
         request_id = form.cleaned_data["request_id"] if form.is_valid() else ""
-        matches = _find(request_id)
+        records = RequestRecord.objects.kept().filter(request_id=request_id).select_related("key").order_by("-pk")
+        matches = [story_of(record) for record in records[:MOST_FOUND]] if request_id else []
         context = {
             "title": "Request desk",
             "form": form,
@@ -101,10 +102,3 @@ class RequestRecordAdmin(RecordAdmin):
             "may_see_keys": request.user.has_perm("apikeys.view_apikey"),
         }
         return self.page(request, "desk.html", **context)
-
-
-def _find(request_id: str) -> list[Story]:
-    if not request_id:
-        return []
-    records = RequestRecord.objects.kept().filter(request_id=request_id).select_related("key").order_by("-pk")
-    return [story_of(record) for record in records[:MOST_FOUND]]

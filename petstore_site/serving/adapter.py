@@ -15,7 +15,7 @@ from django.db import DatabaseError, InterfaceError
 from rest_framework.exceptions import APIException
 
 from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
-from history.acting import begin_request, end_request
+from history.acting import begin_request
 from petstore_site.apikeys.admission import admit, complete_async
 from petstore_site.errors import OverloadError, UnknownOutcomeError
 from petstore_site.serving import metrics
@@ -82,7 +82,6 @@ class Adapter:
             raise UnknownOutcomeError(UNCONFIRMED)
         response = self._finish(request, result.status, result.headers, render_json(result.data))
         self._observe(record_of(request, response.status, result.code, result.message))
-        end_request()
         return response
 
 
