@@ -182,12 +182,7 @@ class DjangoRequest(WSGIRequest):
         """Read the environ, which has our request if the door made it."""
         if REQUEST not in environ:
             environ |= request_of(environ).environ()
-        try:
-            parse_header_parameters(environ.get("CONTENT_TYPE", ""))
-        except (LookupError, ValueError):
-            environ["CONTENT_TYPE"] = ""
         super().__init__(environ)
-        self.encoding = settings.DEFAULT_CHARSET  # whatever it names
 
     @property
     def scheme(self) -> str:
@@ -199,6 +194,12 @@ class DjangoRequest(WSGIRequest):
         if host is None:
             raise DisallowedHost
         return host
+
+    def _set_content_type_params(self, meta: Environ) -> None:
+        try:
+            self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
+        except (LookupError, ValueError):
+            self.content_type, self.content_params = "", {}
 
 
 def request_of(environ: Environ) -> Request:

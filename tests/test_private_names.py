@@ -45,6 +45,7 @@ PSYCOPG = {
 OTHERS = {
     "django.db.backends.base.base:BaseDatabaseWrapper": {"_commit", "_prepare_cursor"},
     "django.contrib.admin:ModelAdmin": {"_get_obj_does_not_exist_redirect"},
+    "django.core.handlers.wsgi:WSGIRequest": {"_set_content_type_params"},
     "allauth.account.adapter:DefaultAccountAdapter": {"_get_login_attempts_cache_key", "_login_failed_rl_usage"},
     "allauth.core.internal.ratelimit": {"consume", "get_ip"},
 }
