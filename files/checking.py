@@ -17,8 +17,11 @@ from files.readers.rows import BLANK, Block, Cells, DamagedRow
 from files.staging import Conflict, Finding
 from pets import rules
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, STATUS, Column, ColumnValues, RowValues
+from pets.models import PetStatus
 
 NO_SUCH_NAME = "does not exist."
+NOT_OURS = "The {header} {value} cannot become {ours}: there is no such {header}."
+TWO_STEPS = "The {header} {ours} cannot become something else: {value} becomes it."
 DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'
 TOO_SIMILAR = 'is too similar to "{similar}" to be created.'
 MOST_NEW_CATEGORIES = 2_000  # of one file. They are held in memory, and so many are a mistake
@@ -30,6 +33,7 @@ class Categories:
 
     def __init__(self, options: Options) -> None:
         self._create, self._force = options.create_categories, options.force_categories
+        self._new = {each for each, ours in options.reading.values.get(CATEGORY.header, {}).items() if each == ours}
         self.ids = dict(Category.objects.values_list("name", "pk"))
         self._names = {number: name for name, number in self.ids.items()}
         self.added: dict[str, int] = {}
@@ -42,10 +46,10 @@ class Categories:
         if (known := self.ids.get(name) or self.added.get(name)) is not None:
             return known
         similar = self._similar.find(name)
-        if not self._create:
+        if not (self._create or name in self._new):
             raise ValidationError(DID_YOU_MEAN.format(similar=similar) if similar else NO_SUCH_NAME)
         validate_name(name)
-        if similar and not self._force:
+        if similar and not (self._force or name in self._new):
             raise ValidationError(TOO_SIMILAR.format(similar=similar))
         if len(self.added) >= MOST_NEW_CATEGORIES:
             message = f"There are more than {MOST_NEW_CATEGORIES:,} new categories. Is it the right column?"
@@ -61,6 +65,10 @@ class Categories:
             raise FileError(message)
         values = {STATUS.name: given.get(STATUS.header), CATEGORY.name: self.ids.get(name or "")}
         return {column: value for column, value in values.items() if value is not None}
+
+    def has(self, name: str) -> bool:
+        """Return whether the category is there, or can be added."""
+        return name in self.ids or name in self._new or self._create
 
     @cached_property
     def _similar(self) -> Similar:
@@ -86,6 +94,8 @@ class Check:
         self._keep_blanks, self._ignore_ids = options.keep_blanks, options.ignore_ids
         self._cleared = COLUMNS if header is None else [each for each in COLUMNS if _is_in(header, each)]
         self.categories = categories = Categories(options)
+        self._values = options.reading.values
+        self._reject_impossible()
         self.defaults = categories.defaults(options.reading.defaults)  # of a new animal, by the name of the column
         self._defaults = {each.name: each.default for each in COLUMNS if each.default is not None} | self.defaults
         self._names_categories = header is not None and CATEGORY_ID not in header
@@ -101,17 +111,34 @@ class Check:
                 self._columns[column.header] = column.name, categories.by_name
         self._columns[STATUS.header] = STATUS.name, _status
 
-    def __call__(self, line: int, cells: Cells | DamagedRow) -> RowValues | list[RowError]:
-        """Return the row, or its errors in the order of the columns."""
+    def _reject_impossible(self) -> None:
+        """Raise `FileError` for a value that would become what is none of ours, or what becomes something else."""
+        for header, values in self._values.items():
+            for value, ours in values.items():
+                named = {"header": header, "value": quoted(value), "ours": quoted(ours)}
+                is_there = ours.lower() in PetStatus.values if header == STATUS.header else self.categories.has(ours)
+                if ours and not is_there:
+                    raise FileError(NOT_OURS.format(**named))
+                if values.get(ours, ours) != ours:
+                    raise FileError(TWO_STEPS.format(**named))
+
+    def _ours(self, header: str, value: Any) -> Any:
+        """Return what a value of the file becomes; "" if its row is left out."""
+        return self._values.get(header, {}).get(value, value) if isinstance(value, str) else value
+
+    def __call__(self, line: int, cells: Cells | DamagedRow) -> RowValues | list[RowError] | None:
+        """Return the row, or its errors in the order of the columns; None if it is left out."""
         if isinstance(cells, DamagedRow):
             return [RowError(line, "", cells.message, cells.code)]
+        if any(self._ours(header, cells.get(header)) == "" for header in self._values):
+            return None
         values: dict[str, Any] = {}
         errors = []
         for header, cell in cells.items():
             if column := self._columns.get(header):
                 name, rule = column
                 try:
-                    values[name] = rule(cell)
+                    values[name] = rule(self._ours(header, cell))
                 except ValidationError as error:
                     errors.append(error_in(line, header, " ".join(error.messages), cell))
                     error.__traceback__ = None  # Django's error refers to itself, so it would keep the row for long
@@ -140,11 +167,14 @@ class Check:
                 if BLANK in texts or ("" in texts and header not in {ID, REFERENCE.header}):
                     return None
                 read = number if header in NUMBERS else str
+                ours = {text: self._ours(header, read(text)) for text in texts if text}
+                if "" in ours.values():
+                    return None
                 try:
-                    stored = {text: rule(read(text)) for text in texts if text}
+                    stored = {text: rule(value) for text, value in ours.items()}
                 except (ValidationError, FileError):
                     return None
-                if header == STATUS.header and stored.keys() != {*stored.values()}:
+                if header == STATUS.header and {*ours.values()} != {*stored.values()}:
                     return None  # of `Sold`, rejects keep the case
                 values[name] = [stored.get(cell) for cell in cells]
         return [values[field] for field in RowValues._fields]

@@ -13,6 +13,7 @@ from files.readers import first_rows, read
 from files.readers.header import KNOWN, REMARKS, columns_of, named, plain
 from files.readers.rows import AHEAD, FirstRows, Reading
 from files.source import Source, UndecodableError
+from files.values import MatchedColumn, Vocabulary, matched_columns
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, STATUS
 from pets.models import ColumnProfile, Pet, PetStatus
 
@@ -31,6 +32,14 @@ class SheetColumn(NamedTuple):
     meaning: str
 
 
+class Choice(NamedTuple):
+    """What a person said of how the file is read."""
+
+    encoding: str | None
+    header_row: int | None
+    meanings: Sequence[str]  # of the first columns
+
+
 @dataclass(frozen=True)
 class Match:
     """How a file seems to have to be read, for a person to correct."""
@@ -39,37 +48,54 @@ class Match:
     first: FirstRows
     columns: Sequence[SheetColumn]  # the first `MOST_COLUMNS` of them
     encodings: Mapping[str, Sequence[str]]  # the first names in each that fits; none for a workbook or UTF-8
+    profile: str  # the name of the supplier if the header is known
+    categories: Sequence[str]  # all of ours
+    values: Sequence[MatchedColumn]  # those with values that are none of ours
 
 
-def understood(source: Source, how: Reading) -> Reading | None:
-    """Return how to read a file whose encoding and columns are clear, by a profile too; None if a person must say.
+def understood(source: Source, how: Reading, *, adds: bool, may_add: bool) -> Reading | None:
+    """Return how to read a file that is clear, perhaps by a profile; None if a person must say.
 
-    Raises `FileError` for a file that cannot be read in any way.
+    `adds`: all missing categories are added; `may_add`: those that were chosen are. Raises `FileError` for a file that
+    cannot be read in any way.
     """
-    if (remembered := _remembered(source, how)) is not None:
-        return remembered
-    if not _is_clear_text(source, how):
+    _, known = _remembered(source, how) or ("", how)
+    if known is how and not _is_clear_text(source, how):
         return None
     try:
-        read(source, how)
+        read(source, known)
     except HeaderError:
         return None
-    return how
+    columns = matched_columns(source, known, Vocabulary(known, adds=adds, may_add=may_add))
+    asked = [column for column in columns if not (adds and column.header == CATEGORY.header)]
+    is_clear = all(value.is_chosen for column in asked for value in column.values)
+    return known if is_clear else None
 
 
-def match(source: Source, how: Reading, *, encoding: str | None, header_row: int | None) -> Match:
-    """Return the likeliest reading of a file: in this encoding, and with this header, if it has them.
+def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: bool) -> Match:
+    """Return the likeliest reading of a file, or the one that was chosen before for it or its supplier.
 
-    Raises `FileError`.
+    `adds` and `may_add` are those of `understood`. Raises `FileError`.
     """
-    how = replace(how, encoding=None)
-    found = {} if _is_clear_text(source, how) else _encodings(source)
-    how = replace(how, encoding=encoding if encoding in found else next(iter(found), None))
+    encoding, header_row, meanings = choice
+    profile, known = _remembered(source, how) or ("", how)
+    if how.columns is not None:
+        known = how
+    found = {} if _is_clear_text(source, replace(how, encoding=None)) else _encodings(source)
+    likely = known.encoding if known.encoding in found else next(iter(found), None)
+    how = replace(known, encoding=encoding if encoding in found else likely)
     first = first_rows(source, how)
-    (line, titles), *below = first.rows[_header_at(first, header_row) :] or [(1, [])]
+    is_known = known.columns is not None and how == known and header_row in {None, known.header_row}
+    at = _header_at(first, known.header_row if is_known else header_row)
+    (line, titles), *below = first.rows[at:] or [(1, [])]
     columns = _columns(titles, [cells for _, cells in below])
+    chosen = [*meanings, *((known.columns or ()) if is_known else ())[len(meanings) :]]
+    for at, meaning in enumerate(chosen[: len(columns)]):
+        columns[at] = columns[at]._replace(meaning=meaning)
     how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
-    return Match(how, first, columns[:MOST_COLUMNS], found)
+    words = Vocabulary(how, adds=adds, may_add=may_add)
+    values = matched_columns(source, how, words)
+    return Match(how, first, columns[:MOST_COLUMNS], found, profile, words.categories, values)
 
 
 def remember(name: str, source: Source, how: Reading, *, who: str) -> None:
@@ -83,7 +109,8 @@ def remember(name: str, source: Source, how: Reading, *, who: str) -> None:
         message = f"{quoted(name)} is the name of other columns. Choose another name, or delete those first."
         raise ImportRejectedError(message)
     kept = {"name": name, "columns": columns_of(titles, how), "encoding": how.encoding or "", "saved_by": who}
-    ColumnProfile.objects.update_or_create(header=header, defaults={**kept, "defaults": dict(how.defaults)})
+    chosen = {"defaults": how.defaults, "values": how.values}
+    ColumnProfile.objects.update_or_create(header=header, defaults={**kept, **chosen})
 
 
 def by_profile(source: Source, how: Reading, name: str) -> Reading:
@@ -92,9 +119,9 @@ def by_profile(source: Source, how: Reading, name: str) -> Reading:
     if not profiles:
         raise ImportRejectedError(no_profile(name))
     if (found := _remembered(source, how, profiles)) is not None:
-        return found
+        return found[1]
     if any(REMARKS[0] in cells for _, cells in first_rows(source, how).rows):  # rejects, with our own titles
-        return replace(how, defaults={**profiles[0].defaults, **how.defaults})
+        return _chosen(profiles[0], how)
     message = f"None of the first rows has the columns of {quoted(name)}: {named(profiles[0].header)}."
     raise FileError(message)
 
@@ -105,8 +132,17 @@ def no_profile(name: str) -> str:
     return f"There is no profile {quoted(name)}. Profiles: {names}."
 
 
-def _remembered(source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None) -> Reading | None:
-    """Return the reading of the profile whose header is one of the first rows."""
+def _chosen(profile: ColumnProfile, how: Reading) -> Reading:
+    """Return the reading with the defaults and values of a profile, except where it has its own."""
+    kept = profile.values or {}
+    values = {header: {**kept.get(header, {}), **how.values.get(header, {})} for header in kept.keys() | how.values}
+    return replace(how, defaults={**profile.defaults, **how.defaults}, values=values)
+
+
+def _remembered(
+    source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None
+) -> tuple[str, Reading] | None:
+    """Return the name of the profile whose header is one of the first rows, and its reading."""
     profiles = list(ColumnProfile.objects.all()) if profiles is None else profiles
     is_clear = not profiles or _is_clear_text(source, how)
     encodings = dict.fromkeys(how.encoding if is_clear else profile.encoding or "utf-8" for profile in profiles)
@@ -118,7 +154,7 @@ def _remembered(source: Source, how: Reading, profiles: Sequence[ColumnProfile] 
         for (line, cells), profile in product(first.rows, profiles):
             if [plain(cell) for cell in cells] == profile.header and (is_clear or profile.encoding == encoding):
                 mine = replace(mine, header_row=line, columns=profile.columns, delimiter=first.delimiter)
-                return replace(mine, defaults={**profile.defaults, **how.defaults})
+                return profile.name, _chosen(profile, mine)
     return None
 
 
@@ -208,7 +244,7 @@ def _columns(titles: Sequence[str], below: Sequence[Sequence[str]]) -> list[Shee
         if meaning in taken or (meaning in {CATEGORY.header, CATEGORY_ID} and taken & {CATEGORY.header, CATEGORY_ID}):
             meaning = ""
         taken.add(meaning)
-        found.append(SheetColumn(title, values[:EXAMPLES], meaning))
+        found.append(SheetColumn(title, list(dict.fromkeys(values))[:EXAMPLES], meaning))
     return found
 
 

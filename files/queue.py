@@ -30,7 +30,7 @@ from files.page import found
 from files.progress import Note, Progress
 from files.run import import_locked, import_of
 from files.transactions import LOCKED, disconnect
-from files.uploads import opened, options_of
+from files.uploads import opened, options_of, permissions
 from history.acting import acting, begin_request, identify
 from history.naming import who
 from pets.models import IMPORTED, ImportRun, ImportUpload
@@ -185,8 +185,7 @@ def _why_not(upload: ImportUpload) -> str:
     """Return why it is not begun, or nothing: someone pressed Stop, or its sender lost the right to it."""
     if is_stopping(upload.pk):
         return STOPPED
-    rights = ["pets.add_importrun", *(["categories.add_category"] if upload.options["create_categories"] else [])]
-    return "" if upload.uploaded_by.has_perms(rights) else NOT_ALLOWED.format(who(upload.work["who"]))
+    return "" if upload.uploaded_by.has_perms(permissions(upload)) else NOT_ALLOWED.format(who(upload.work["who"]))
 
 
 def _failed(upload: ImportUpload, error: Exception) -> dict[str, Any]:

@@ -62,7 +62,7 @@ SWITCHES = {
 """Options whose names in the record differ from those of the command."""
 
 NEEDED = (
-    *("format", "delimiter", "mapping", "defaults", "formula_safe"),
+    *("format", "delimiter", "mapping", "values", "defaults", "formula_safe"),
     *("keep_blanks", "ignore_ids", "accept_ids", "accept_references", "create_categories", "force_categories"),
 )
 """Options of an import that its file of rejects needs too."""
@@ -84,6 +84,9 @@ def switches(run: ImportRun, names: Sequence[str] | None = None) -> str:
 def _switches(name: str, value: Any) -> list[str]:
     if name == "mapping":
         return [f"--map={title}={column}" for title, column in value.items()]
+    if name == "values":
+        pairs = ((column, *pair) for column, values in value.items() for pair in values.items())
+        return [f"--map-value={column}:{theirs}={ours}" for column, theirs, ours in pairs]
     if name == "defaults":
         return [f"--default-{column}={default}" for column, default in value.items()]
     switch = f"--{name.replace('_', '-')}"
@@ -103,7 +106,11 @@ def _missing(missing: Tally[MissingAnimal]) -> list[str]:
 
 def counts(run: ImportRun) -> str:
     """Return the result for its rows."""
-    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.rejected:,} rejected"
+    left_out = f", {run.left_out:,} left out" if run.left_out else ""
+    return (
+        f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.rejected:,} rejected"
+        f"{left_out}"
+    )
 
 
 def state(run: ImportRun) -> str:
@@ -130,7 +137,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 
 RECORDED = (
     *("state", "who", "sha256", "options", "rows", "created", "updated", "unchanged"),
-    *("matched_by_id", "matched_by_reference", "rejected", "rejects", "outcome"),
+    *("matched_by_id", "matched_by_reference", "rejected", "left_out", "rejects", "outcome"),
 )
 
 

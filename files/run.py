@@ -225,6 +225,8 @@ class _Import:
     def _row(self, line: int, cells: Cells | DamagedRow) -> Iterator[RowValues]:
         self.progress.add(1)
         row = self.check(line, cells)
+        if row is None:
+            return
         if isinstance(row, RowValues):
             yield row
             return

@@ -11,12 +11,14 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from categories.models import Category
 from files.errors import ImportRejectedError
-from files.matching import Match, match, remember, understood
+from files.matching import Choice, Match, match, remember, understood
 from files.options import Options, Sender
 from files.readers import read
 from files.readers.rows import Reading
 from files.source import GZIP, Source
+from pets.columns import CATEGORY
 from pets.models import ImportUpload, UploadPart
 
 if TYPE_CHECKING:
@@ -54,19 +56,21 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], user: Any) -> Imp
     return upload
 
 
-def understand(upload: ImportUpload) -> bool:
+def understand(upload: ImportUpload, *, may_add: bool) -> bool:
     """Choose how the file is read if that is clear; False if a person must say. Raises `ImportRejectedError`."""
     with opened(upload) as source:
-        how = understood(source, options_of(upload).reading)
+        options = options_of(upload)
+        how = understood(source, options.reading, adds=options.create_categories, may_add=may_add)
     if how is not None:
         _choose(upload, how)
     return how is not None
 
 
-def match_of(upload: ImportUpload, *, encoding: str | None, header_row: int | None) -> Match:
+def match_of(upload: ImportUpload, choice: Choice, *, may_add: bool) -> Match:
     """Return how the file is likely to be read; raises `ImportRejectedError`."""
     with opened(upload) as source:
-        return match(source, options_of(upload).reading, encoding=encoding, header_row=header_row)
+        options = options_of(upload)
+        return match(source, options.reading, choice, adds=options.create_categories, may_add=may_add)
 
 
 def choose(upload: ImportUpload, how: Reading, *, profile: str | None, sender: Sender) -> None:
@@ -79,8 +83,16 @@ def choose(upload: ImportUpload, how: Reading, *, profile: str | None, sender: S
 
 
 def _choose(upload: ImportUpload, how: Reading) -> None:
-    upload.options |= {"reading": {name: getattr(how, name) for name in MATCHED}}
+    upload.options |= {"reading": {name: getattr(how, name) for name in MATCHED}, "values": how.values}
     upload.save(update_fields=["options"])
+
+
+def permissions(upload: ImportUpload) -> list[str]:
+    """Return what a person must be allowed to import the file as was chosen."""
+    values = upload.options.get("values", {}).get(CATEGORY.header, {})
+    new = [value for value, ours in values.items() if value == ours]
+    adds = upload.options["create_categories"] or Category.objects.filter(name__in=new).count() < len(new)
+    return ["pets.add_importrun", *(["categories.add_category"] if adds else [])]
 
 
 @contextmanager
@@ -99,7 +111,7 @@ def options_of(upload: ImportUpload) -> Options:
     reading = Reading(
         formula_safe=chosen["formula_safe"],
         sheet=chosen.get("sheet") or None,  # files sent to an earlier release have none
-        ignore_unknown=chosen.get("ignore_unknown_columns", False),
+        values=chosen.get("values", {}),  # not in "reading", where release 1.6 does not know it
         largest_workbook=LARGEST_WORKBOOK,
     )
     return Options(

@@ -12,6 +12,10 @@ from pets import rules
 from pets.models import PetStatus
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split(", "))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """A column of the table of animals that requests or files can set; the history has it too."""
@@ -62,7 +66,12 @@ REFERENCE = Column(
     rule=rules.reference,
     width=24,
     title="Reference",
-    called=frozenset({"reference", "ref", "no", "nr", "number", "sku", "code", "article", "item", "artikelnummer"}),
+    called=_words(
+        "reference, ref, no, nr, number, sku, code, article, item, article no, article number, art. no, art no, "
+        "item no, item number, artikelnummer, artikelnr, artikel-nr, artikel nr, art.-nr, art. nr, art.nr, art "
+        "nr, bestellnummer, référence, réf, numéro, n°, referencia, código, codice, rif, riferimento, referência, "
+        "artikelcode, numer, numer katalogowy, indeks, kod, číslo, артикул, номер, код"
+    ),
 )
 NAME = Column(
     name="name",
@@ -73,7 +82,11 @@ NAME = Column(
     required=True,
     width=40,
     title="Name",
-    called=frozenset({"pet", "pet name", "animal", "animal name", "tier", "tiername", "nom", "nombre"}),
+    called=_words(
+        "pet, pet name, animal, animal name, designation, tier, tiername, bezeichnung, rufname, "
+        "artikelbezeichnung, nom, désignation, nombre, denominación, nome, denominazione, designação, naam, "
+        "omschrijving, nazwa, imię, jméno, název, кличка, имя, название, наименование"
+    ),
     sentence="renamed {before} to {after}",
     verb="renamed it",
     undoing="undid a rename",
@@ -89,7 +102,11 @@ CATEGORY = Column(
     required=True,
     width=24,
     title="Category",
-    called=frozenset({"kind", "type", "species", "group", "art", "tierart", "kategorie", "gatunek"}),
+    called=_words(
+        "kind, type, species, group, art, tierart, kategorie, gattung, warengruppe, catégorie, espèce, categoría, "
+        "especie, categoria, specie, espécie, categorie, soort, diersoort, gatunek, kategoria, druh, вид, "
+        "категория"
+    ),
     sentence="moved {name} to {after}",
     verb="moved it to another category",
     undoing="undid a move",
@@ -104,7 +121,11 @@ STATUS = Column(
     default=PetStatus.AVAILABLE.value,
     width=12,
     title="Status",
-    called=frozenset({"state", "availability", "stock"}),
+    called=_words(
+        "state, availability, stock, verfügbarkeit, verfügbar, lagerstatus, zustand, statut, disponibilité, état, "
+        "estado, disponibilidad, stato, disponibilità, disponibilidade, beschikbaarheid, voorraad, dostępność, "
+        "stan, dostupnost, stav, статус, наличие"
+    ),
     sentence="marked {name} {after}",
     verb="marked it {after}",
     hidden_on="",

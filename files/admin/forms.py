@@ -1,17 +1,20 @@
 """The forms of an import: the file with its options, and how a supplier's file is read, which a person says."""
 
 from dataclasses import replace
+from itertools import count, takewhile
 from typing import Any
 
 from django import forms
 from django.conf import settings
 
-from categories.models import Category
 from files.doubts import LIKELY
-from files.matching import Match
+from files.errors import printable
+from files.matching import Choice, Match
 from files.page import SHOWN
+from files.readers.header import KNOWN, plain
 from files.readers.rows import Reading
 from files.uploads import MOST_ROWS
+from files.values import ForeignValue, MatchedColumn
 from pets.columns import CATEGORY, CATEGORY_ID, ID, STATUS
 from pets.models import PetStatus
 
@@ -27,7 +30,7 @@ class UploadForm(forms.Form):
         widget=forms.FileInput({"accept": ".csv,.xlsx"}),
     )
     create_categories = forms.BooleanField(
-        required=False, label="Add missing categories", help_text="Otherwise rows that name one are rejected."
+        required=False, label="Add missing categories", help_text="Otherwise you are asked what they become."
     )
     blank = forms.ChoiceField(choices=BLANKS, label="A blank cell", help_text="Of a row whose animal is there already.")
     formula_safe = forms.BooleanField(
@@ -39,7 +42,6 @@ class UploadForm(forms.Form):
     sheet = forms.CharField(
         required=False, max_length=255, strip=False, help_text="Of a workbook. The first one if this is empty."
     )
-    ignore_unknown_columns = forms.BooleanField(required=False)
 
     def __init__(self, *args: Any, may_add_categories: bool) -> None:
         """Offer to add categories to people with permission to."""
@@ -54,7 +56,7 @@ class UploadForm(forms.Form):
     def in_short(self) -> str:
         """Return what the options say, for as long as they are closed."""
         blanks = "clear the status" if self["blank"].value() == "clear" else "keep the value"
-        categories = "are added" if self["create_categories"].value() else "are errors"
+        categories = "are added" if self["create_categories"].value() else "are asked about"
         return f"Blank cells {blanks} · missing categories {categories}"
 
     def chosen(self) -> dict[str, Any]:
@@ -71,30 +73,78 @@ SHOWN_ROWS, SHOWN_COLUMNS = 8, 8
 
 
 class ReadingForm(forms.Form):
-    """How the file is read, without what its columns are."""
+    """How the file is read; `read` is how it was when the page was shown, for which its columns were chosen."""
 
     encoding = forms.CharField(required=False)
     header = forms.IntegerField(required=False)
+    read = forms.CharField(required=False)
+    again = forms.BooleanField(required=False)
+
+    def choice(self) -> Choice:
+        cleaned = self.cleaned_data if self.is_valid() else {}
+        meanings = [] if self.is_moved() else [self.data[f"column-{at}"] for at in takewhile(self._has, count())]
+        return Choice(cleaned.get("encoding"), cleaned.get("header"), meanings)
+
+    def is_moved(self) -> bool:
+        """Return whether another row or encoding was chosen, so that the columns are others."""
+        cleaned = self.cleaned_data if self.is_valid() else {}
+        read = f"{cleaned.get('encoding') or None}:{cleaned.get('header')}"
+        return bool(self.data) and (cleaned.get("again", True) or cleaned["read"] != read)
+
+    def _has(self, at: int) -> bool:
+        return f"column-{at}" in self.data
+
+
+NEW, LEFT_OUT, OURS = "+", "-", "="
+"""What a value becomes, as the form has it; behind `OURS` comes the category or status."""
 
 
 class ColumnsForm(forms.Form):
-    """What each column is, what new animals get that have no category or status, and a name to remember all that."""
+    """What each column and value is, what new animals get that have none, and a name to remember all that."""
 
     category = forms.ChoiceField(required=False, label="Category")
     status = forms.ChoiceField(required=False, label="Status", choices=PetStatus.choices)
     remember = forms.BooleanField(required=False)
     called = forms.CharField(required=False, max_length=60, label="Files from")
 
-    def __init__(self, data: Any, match: Match, *, file_name: str) -> None:
+    def __init__(self, data: Any, match: Match, *, file_name: str, may_add_categories: bool) -> None:
         """Ask about the columns of `match`; `data` is None for its first showing."""
         self.match = match
+        values = [value for column in match.values for value in column.values]
+        self.unseen = data is not None and not data.keys() >= {value.field for value in values}
+        """Whether there are values that the page did not show, as the columns were others."""
+        self.foreign, self.open = len(values), sum(value.becomes is None for value in values)
+        if self.unseen:
+            data = {value.field: _choice(value) for value in values} | data.dict()
         title = next((cells[0] for line, cells in match.first.rows if line < match.how.header_row), "")
         called = title.partition(":")[0].strip()[:60] or file_name.rpartition(".")[0][:60]
-        super().__init__(data, initial={"remember": True, "called": called, **match.how.defaults})
+        called = match.profile or called
+        is_ours = all(plain(column.title) in KNOWN for column in match.columns)
+        super().__init__(
+            data, initial={"remember": bool(match.profile) or not is_ours, "called": called, **match.how.defaults}
+        )
         for field in (self.fields["category"], self.fields["status"], self.fields["called"]):
             field.widget.attrs["class"] = "input"
-        names = Category.objects.order_by("name").values_list("name", flat=True)
-        self.fields["category"].choices = [("", "No default: the row is an error"), *((name, name) for name in names)]  # type: ignore[attr-defined]  # of a ChoiceField
+        names = [(name, name) for name in match.categories]
+        self.fields["category"].choices = [("", "No default: the row is an error"), *names]  # type: ignore[attr-defined]  # of a ChoiceField
+        ours: dict[str, list[Any]] = {
+            CATEGORY.header: [("Categories", [(f"{OURS}{name}", name) for name in match.categories])],
+            STATUS.header: [(f"{OURS}{status}", label) for status, label in PetStatus.choices],
+        }
+        for value in values:
+            new = [(NEW, f"New category “{printable(value.text)}”")] if value.header == CATEGORY.header else []
+            self.fields[value.field] = forms.ChoiceField(
+                label=f"{printable(value.text)} becomes",
+                choices=[
+                    *([] if _choice(value) else [("", "Choose…")]),
+                    *ours[value.header],
+                    *(new if may_add_categories else ()),
+                    (LEFT_OUT, "Leave these rows out"),
+                ],
+                initial=_choice(value),
+                error_messages={"required": "Choose what it becomes."},
+            )
+            self.fields[value.field].widget.attrs["class"] = "input"
         for at, column in enumerate(match.columns):
             self.fields[f"column-{at}"] = forms.ChoiceField(
                 required=False, label=f"{column.title or 'Column'} is", choices=MEANINGS, initial=column.meaning
@@ -103,6 +153,14 @@ class ColumnsForm(forms.Form):
 
     def columns(self) -> list[tuple[Any, forms.BoundField]]:
         return [(column, self[f"column-{at}"]) for at, column in enumerate(self.match.columns)]
+
+    def values(self) -> list[tuple[MatchedColumn, str, list[tuple[ForeignValue, forms.BoundField]]]]:
+        """Return the columns that have values which are none of ours: each with its title and the fields of these."""
+        titles = {column.meaning: column.title for column in self.match.columns}
+        return [
+            (column, titles.get(column.header, ""), [(value, self[value.field]) for value in column.values])
+            for column in self.match.values
+        ]
 
     def encodings(self) -> list[tuple[str, str, str, Any]]:
         """Return the encodings to choose from: each with its language, its name and how the first names read."""
@@ -125,4 +183,18 @@ class ColumnsForm(forms.Form):
         columns = [cleaned[f"column-{at}"] for at in range(len(self.match.columns))]
         columns += (self.match.how.columns or [])[len(columns) :]
         defaults = {name: cleaned[name] for name in (CATEGORY.header, STATUS.header) if cleaned[name]}
-        return replace(self.match.how, columns=columns, defaults=defaults)
+        values = {header: dict(kept) for header, kept in self.match.how.values.items()}
+        for column in self.match.values:
+            for value in column.values:
+                chosen = cleaned[value.field]
+                became = value.text if chosen == NEW else chosen.removeprefix(OURS) if chosen != LEFT_OUT else ""
+                values.setdefault(column.header, {})[value.text] = became
+        return replace(self.match.how, columns=columns, defaults=defaults, values=values)
+
+
+def _choice(value: ForeignValue) -> str:
+    """Return what a value seems to become, as the form has it; "" without a guess."""
+    if value.becomes is None:
+        return ""
+    is_new = value.header == CATEGORY.header and value.becomes == value.text
+    return NEW if is_new else f"{OURS}{value.becomes}" if value.becomes else LEFT_OUT

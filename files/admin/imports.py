@@ -21,7 +21,7 @@ from files.downloads import CONTENT_TYPES, headers, template
 from files.errors import ImportRejectedError
 from files.export import FileFormat
 from files.options import Sender
-from files.uploads import choose, keep, match_of, understand
+from files.uploads import choose, keep, match_of, permissions, understand
 from history.acting import acting
 from history.admin import RecordAdmin, column, moment
 from history.naming import who
@@ -116,7 +116,7 @@ class ImportRunAdmin(RecordAdmin):
         if form.is_valid():
             try:
                 upload = keep(form.cleaned_data["file"], chosen=form.chosen(), user=request.user)
-                if not understand(upload):
+                if not understand(upload, may_add=_may_add_categories(request)):
                     return HttpResponseRedirect(reverse("admin:pets_importrun_columns", args=[upload.pk]))
                 return self._check(upload)
             except ImportRejectedError as error:
@@ -131,18 +131,17 @@ class ImportRunAdmin(RecordAdmin):
     def columns_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Ask how a file is read that is not clear by itself, and show what it would do."""
         upload = self._upload(request, upload_id)
-        asked = ReadingForm(request.POST)
-        chosen = asked.cleaned_data if asked.is_valid() else {}
+        asked, may_add = ReadingForm(request.POST), _may_add_categories(request)
         try:
-            match = match_of(upload, encoding=chosen.get("encoding"), header_row=chosen.get("header"))
+            match = match_of(upload, asked.choice(), may_add=may_add)
         except ImportRejectedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
         read = f"{match.how.encoding}:{match.how.header_row}"
-        is_moved = request.method == "POST" and ("again" in request.POST or request.POST.get("read") != read)
+        is_moved = asked.is_moved()
         given = request.POST if request.method == "POST" and not is_moved else None
-        form = ColumnsForm(given, match, file_name=upload.file_name)
-        if form.is_valid():
+        form = ColumnsForm(given, match, file_name=upload.file_name, may_add_categories=may_add)
+        if not form.unseen and form.is_valid():
             profile = form.cleaned_data["called"] if form.cleaned_data["remember"] else None
             try:
                 choose(upload, form.reading(), profile=profile, sender=Sender(who=acting().actor[:150]))
@@ -151,7 +150,7 @@ class ImportRunAdmin(RecordAdmin):
                 form.add_error(None, str(error))
         shown = {"form": form, "read": read, "moved": is_moved, "title": f"Match the columns of {upload}"}
         page = self.page(request, "columns.html", **shown)
-        page.status_code = 400 if form.errors else 200
+        page.status_code = 400 if form.errors and not form.unseen else 200
         return page
 
     def forget_view(self, request: HttpRequest, profile_id: int) -> HttpResponse:
@@ -228,7 +227,7 @@ class ImportRunAdmin(RecordAdmin):
         upload = kept.select_related("run").defer("content", "rejects").first()
         if upload is None:
             raise Http404
-        if upload.options["create_categories"] and not _may_add_categories(request):
+        if not request.user.has_perms(permissions(upload)):
             raise PermissionDenied
         return upload
 

@@ -55,6 +55,8 @@ class Reading:
     mapping: Mapping[str, str] = field(default_factory=dict)  # our columns by other names in the file
     columns: Sequence[str] | None = None  # what each column is, "" for one that is ignored, whatever the header says
     defaults: Mapping[str, str] = field(default_factory=dict)  # of new animals, by the header of the column
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By the header of a column, what its values become: "" leaves out their rows, and itself is a new category."""
     ignore_unknown: bool = False  # columns that an import does not have are ignored
 
 

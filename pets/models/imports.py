@@ -114,6 +114,12 @@ class ImportRun(models.Model):
         return self.updated + self.unchanged - self.matched_by_id
 
     @property
+    def left_out(self) -> int:
+        """How many rows were left out because someone chose that for one of their values."""
+        read = self.state in {ImportState.DRY_RUN, *IMPORTED}
+        return self.rows - self.created - self.updated - self.unchanged - self.rejected if read else 0
+
+    @property
     def seconds(self) -> float:
         """How long it took; 0 if it has no end."""
         return (self.finished_at - self.started_at).total_seconds() if self.finished_at else 0.0

@@ -1,6 +1,6 @@
 """How the columns of a supplier's files are read, once a person has said it."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 
@@ -13,6 +13,7 @@ class ColumnProfile(models.Model):
     columns = models.JSONField(help_text="What each of them is in an import; empty for one that is left out.")
     encoding = models.CharField(max_length=40, blank=True, help_text="Of files that are not UTF-8.")
     defaults = models.JSONField(default=dict, help_text="The category and status of new animals without one.")
+    values: Any = models.JSONField(null=True, help_text="What the values of its columns become, by column.")
     saved_by = models.CharField(max_length=150, help_text='"staff anna", or the account that ran the command.')
     saved_at = models.DateTimeField(auto_now=True)
 

@@ -96,9 +96,9 @@ def call(server: Gunicorn, keys: Keys) -> None:
 FILE = [
     ["FRIDAY-10", "Maple", "Rabbits", "pending"],
     ["FRIDAY-11", "Clover", "Rabbits", ""],
-    ["FRIDAY-12", "Thistle", "Rabits", "available"],
+    ["FRIDAY-12", "", "Rabbits", "available"],
     ["FRIDAY-14", "Pepper", "Rabbits", "available"],
-    ["FRIDAY-13", "Jalapeño", "Guinea pigs", "lost"],
+    ["FRIDAY-11", "Jalapeño", "Rabbits", "sold"],
 ]
 
 

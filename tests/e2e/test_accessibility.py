@@ -67,6 +67,26 @@ def steps_of_a_suppliers_sheet(page: Page, word: str) -> Iterator[str]:
     expect(page.get_by_text(f"Columns of “{word}” forgotten.")).to_be_visible()
 
 
+def steps_of_a_file(page: Page, word: str) -> Iterator[str]:
+    """Send a file with values that are not ours, leave out their rows, and check the others."""
+    send(
+        page,
+        [
+            *([f"{word}-{number}", name, name, ""] for number, name in enumerate(HOSTILE)),
+            [word, word, "Nobody's", "lost"],
+            ["", "ZoÃ«", HOSTILE[0], ""],
+            ["", "", HOSTILE[0], ""],
+        ],
+        name="axe.csv",
+    )
+    yield "which values"
+    for foreign in ("Nobody's", "lost"):
+        page.get_by_label(f"{foreign} becomes").select_option(label="Leave these rows out")
+    page.get_by_role("button", name="Check the rows").click()
+    expect(page.locator("#plan")).to_be_visible()
+    yield "what a file would do"
+
+
 def pages_of_the_change(page: Page, word: str) -> Iterator[str]:
     """Open the newest bulk change and what undoing it would do, the activity of an animal, and what a merge would do."""
     page.goto("/admin/activity/?kind=bulk+change")
@@ -94,16 +114,7 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     page.get_by_role("button", name="Check the file").click()
     expect(page.locator(".errorlist")).to_be_visible()
     yield "a missing file"
-    send(
-        page,
-        [
-            *([f"{word}-{number}", name, name, ""] for number, name in enumerate(HOSTILE)),
-            [word, word, "Nobody's", "lost"],
-            ["", "ZoÃ«", HOSTILE[0], ""],
-        ],
-        name="axe.csv",
-    )
-    yield "what a file would do"
+    yield from steps_of_a_file(page, word)
     page.get_by_label("Import this name as it is in the file").check()
     page.get_by_role("button", name="Import 5 rows").click()
     page.locator("#file summary").click()

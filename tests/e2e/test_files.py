@@ -58,24 +58,22 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
     rows = [
         ["FRIDAY-10", "Maple", "Rabbits", "sold"],
         ["FRIDAY-11", "Clover", "Rabbits", ""],
-        ["FRIDAY-12", "Thistle", "Rabbits", "lost"],
+        ["FRIDAY-12", "", "Rabbits", ""],
     ]
     send(office, rows, name="friday.csv")
     expect(office.get_by_text("1 animal is added and 1 changed.")).to_be_visible()
-    allowed = "must be one of available, pending, sold."
     assert [row[2:] for row in cells(office.locator("#plan"))] == [
         ["Maple", "Rabbits", "available becomes sold", "FRIDAY-10"],
         ["Clover", "Rabbits", "available", "FRIDAY-11"],
-        ["Thistle", "Rabbits", "lost", "FRIDAY-12"],
-        [f'status "lost" {allowed}'],
+        ["blank", "Rabbits", "", "FRIDAY-12"],
+        ["name is required."],
     ]
     office.get_by_role("link", name="Errors 1").click()
     expect(office.locator("#plan tbody tr")).to_have_count(2)
     assert downloaded(office, "Rejected rows", tmp_path) == (
         "friday-rejected.csv",
         (
-            f"_line,_code,_message,{','.join(HEADER)}\r\n"
-            f'4,validation_failed,"status {allowed}",FRIDAY-12,Thistle,Rabbits,lost\r\n'
+            f"_line,_code,_message,{','.join(HEADER)}\r\n4,validation_failed,name is required.,FRIDAY-12,,Rabbits,\r\n"
         ).encode("utf-8-sig"),
     )
 

@@ -260,6 +260,7 @@ def test_the_command_lists_and_deletes_profiles(run_import: Import, category: Ca
             "columns": dict(zip(profile.header, profile.columns, strict=True)),
             "encoding": "cp1250",
             "defaults": {},
+            "values": {},
             "saved_by": account(),
             "saved_at": profile.saved_at.isoformat(),
         }

@@ -358,6 +358,7 @@ def test_the_reference_of_a_rejected_row_counts(run_import: Import, dogs: Catego
         'line 2: status "lost" must be one of available, pending, sold.',
         'line 3: external_reference "A-1" is the same animal as line 2. An animal can be in a file only once.',
         'line 5: status "lost" must be one of available, pending, sold.',
+        "If a value is one of ours by another name, use --map-value status:lost=OURS.",
     ]
     assert catalogue() == [("Tom", "Dogs", "available", "A-2")]
 
@@ -418,6 +419,7 @@ def test_a_machine_is_told_all_that_is_recorded(run_import: Import, dogs: Catego
         "matched_by_id": 0,
         "matched_by_reference": 0,
         "rejected": 1,
+        "left_out": 0,
         "new_categories": 0,
         "rejects": str(rejects),
         "outcome": "",

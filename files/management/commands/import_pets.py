@@ -1,8 +1,10 @@
 """`manage.py import_pets`: a file of animals into the catalogue."""
 
 import re
+import shlex
 import sys
 from argparse import ArgumentTypeError
+from collections import Counter
 from dataclasses import fields
 from typing import Any
 
@@ -26,6 +28,7 @@ from pets.models import ImportState, PetStatus
 
 NOTHING = "Nothing changed."
 DEFAULTS = {CATEGORY.header: "default_category", STATUS.header: "default_status"}
+MEANINGS = (CATEGORY.header, STATUS.header)
 COLUMN_OPTIONS = "See --map, --header-row and --ignore-unknown-columns."
 SHOWN = 20
 """Errors that are printed; `--json` and `--rejects` have more."""
@@ -73,6 +76,17 @@ class Command(StoreCommand):
             help="Read the column TITLE as COLUMN, for example Tier=name. Repeat it for more columns.",
         )
         reading.add_argument(
+            "--map-value",
+            type=_value,
+            dest="values",
+            action="append",
+            default=[],
+            metavar="COLUMN:VALUE=OURS",
+            help="Read VALUE of the column category or status as OURS, for example category:Hunde=Dogs. With nothing "
+            "behind the =, its rows are left out. A category that becomes itself, category:Hunde=Hunde, is added if it "
+            "does not exist. Repeat it for more values.",
+        )
+        reading.add_argument(
             "--ignore-unknown-columns",
             dest="ignore_unknown",
             action="store_true",
@@ -81,7 +95,7 @@ class Command(StoreCommand):
         reading.add_argument(
             "--profile",
             metavar="NAME",
-            help="Read the columns as this profile says, wherever in the first rows its header is.",
+            help="Read the columns and values as this profile says, wherever in the first rows its header is.",
         )
         reading.add_argument(
             "--save-profile",
@@ -194,6 +208,11 @@ class Command(StoreCommand):
                 self.complain(f"{outcome.place} {error.line:,}: {error.text}")
             if run.rejected > SHOWN:
                 self.complain("There are more; --rejects FILE keeps all of them.")
+            foreign = (each for each in outcome.errors if each.field in MEANINGS and each.value and each.is_text)
+            words = Counter(f"{each.field}:{each.value}" for each in foreign)
+            if (repeated := next((word for word, rows in words.items() if rows > 1), None)) is not None:
+                pair = shlex.quote(f"{repeated}=OURS")
+                self.complain(f"If a value is one of ours by another name, use --map-value {pair}.")
         if outcome.rejection is None:
             self.report(report(outcome), as_json(outcome))
         elif run.state == ImportState.ALREADY:
@@ -237,6 +256,15 @@ def _mapping(text: str) -> tuple[str, str]:
     return title, column
 
 
+def _value(text: str) -> tuple[str, str, str]:
+    column, _, pair = text.partition(":")
+    value, equals, ours = pair.rpartition("=")
+    if column not in MEANINGS or not (value and equals):
+        message = "must be category:VALUE=CATEGORY or status:VALUE=STATUS."
+        raise ArgumentTypeError(message)
+    return column, value, ours
+
+
 def _options(given: dict[str, Any]) -> Options:
     if given["max_errors"] is not None and given["on_error"] == "abort":
         message = "--max-errors is for --on-error skip: without it every error aborts the import."
@@ -247,8 +275,12 @@ def _options(given: dict[str, Any]) -> Options:
     if given["profile"] is not None and (given["mapping"] or given["save_profile"] or given["header_row"] > 1):
         message = "--profile has the header and its columns. Leave out --map, --header-row and --save-profile."
         raise ExitError(message, status=Exit.USAGE)
+    values: dict[str, dict[str, str]] = {}
+    for column, value, ours in given["values"]:
+        values.setdefault(column, {})[value] = ours
     given |= {
         "mapping": dict(given["mapping"]),
+        "values": values,
         "defaults": {name: given[key] for name, key in DEFAULTS.items() if given[key] is not None},
         "create_categories": given["create_categories"] or given["force_categories"],
         "keep_blanks": given["blank"] == "keep",

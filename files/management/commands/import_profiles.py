@@ -38,7 +38,9 @@ def _line(profile: ColumnProfile) -> str:
     pairs = zip(profile.header, profile.columns, strict=True)
     columns = ", ".join(f"{title}={column}" for title, column in pairs if column)
     saved = f"{profile.saved_at:%Y-%m-%d %H:%M} UTC by {who(profile.saved_by)}"
-    return f"{profile.name}: {columns}. Saved {saved}."
+    words = (profile.values or {}).items()
+    values = ", ".join(f"{column}:{value}={ours}" for column, pairs in words for value, ours in pairs.items())
+    return f"{profile.name}: {columns}. {f'Values: {values}. ' if values else ''}Saved {saved}."
 
 
 def _json(profile: ColumnProfile) -> dict[str, Any]:
@@ -47,6 +49,7 @@ def _json(profile: ColumnProfile) -> dict[str, Any]:
         "columns": dict(zip(profile.header, profile.columns, strict=True)),
         "encoding": profile.encoding,
         "defaults": profile.defaults,
+        "values": profile.values or {},
         "saved_by": profile.saved_by,
         "saved_at": profile.saved_at.isoformat(),
     }
