@@ -128,13 +128,14 @@
       field.setAttribute("list", list.id);
       for (const name of ["aria-invalid", "aria-describedby"]) if (select.hasAttribute(name)) field.setAttribute(name, select.getAttribute(name));
       field.addEventListener("input", () => {
-        const typed = field.value.trim();
-        const same = (option) => option.text === typed;
-        const alike = (option) => option.text.toLowerCase() === typed.toLowerCase();
-        const chosen = choices.find(same) ?? choices.find(alike);
+        const typed = field.value.trim(), lower = typed.toLowerCase();
+        const beginning = choices.filter((option) => lower && option.text.toLowerCase().startsWith(lower));
+        const chosen = choices.find((option) => option.text === typed) ?? choices.find((option) => option.text.toLowerCase() === lower)
+          ?? (beginning.length === 1 ? beginning[0] : undefined);
         select.value = chosen?.value ?? "";
         field.setCustomValidity(chosen || !typed ? "" : "Choose one of the suggestions.");
       });
+      field.addEventListener("change", () => { if (select.value) field.value = select.selectedOptions[0].text; }); // all of what was begun
       field.addEventListener("focus", () => field.select()); // so that typing replaces it, and all are suggested
       select.form?.addEventListener("submit", (event) => {
         if (field.reportValidity()) return;
