@@ -1,18 +1,23 @@
-"""The page of the clients: the packages that were built for the release, with hashes, and the READMEs in them."""
+"""The page of the clients: the packages that were built for the release, with hashes, and the READMEs in them.
+
+The READMEs are one text in two languages: what both have under the same heading is one topic of the page.
+"""
 
 import tarfile
 import zipfile
 from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256, sha512
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
 from petstore_site.portal import documents
-from petstore_site.portal.code import SERVED_ORIGIN, Example, block
+from petstore_site.portal.code import LANGUAGES, SERVED_ORIGIN, Example, Variant, block
 from petstore_site.portal.documents import Section
 
 RELEASED = settings.BASE_DIR / "clients" / "released"
@@ -39,11 +44,32 @@ class Language(NamedTuple):
     """A client: its package, and its README, also in sections."""
 
     id: str
-    title: str
+    code: str
+    """As the samples of the portal name it: a choice there holds here too."""
     package: Package
     readme: str
     introduction: Section
-    sections: list[Section]
+    sections: dict[str, Section]
+    """By the heading, without Install: the package's own lines replace it, which have a hash."""
+
+    @property
+    def title(self) -> str:
+        """The name that its tabs show."""
+        return LANGUAGES[self.code]
+
+
+class Topic(NamedTuple):
+    """What the READMEs have under one heading, each in its language."""
+
+    id: str
+    title: SafeString
+    parts: list[tuple[Language, Section]]
+    examples: list[Example]
+
+    @property
+    def only(self) -> str:
+        """The one language that it is for; empty if it is for all."""
+        return self.parts[0][0].code if len(self.parts) == 1 else ""
 
 
 def packages() -> dict[str, Path]:
@@ -53,14 +79,37 @@ def packages() -> dict[str, Path]:
 
 def context() -> dict[str, Any]:
     """Return what the template of the clients shows."""
-    return {"languages": [_language("python", "Python", ".whl"), _language("typescript", "TypeScript", ".tgz")]}
+    languages = [_language("python", "python", ".whl"), _language("typescript", "ts", ".tgz")]
+    install = _together("Install", [(one, one.package.install) for one in languages])
+    return {"languages": languages, "install": install, "topics": list(_topics(languages))}
 
 
-def _language(name: str, title: str, suffix: str) -> Language:
+def _language(name: str, code: str, suffix: str) -> Language:
     file = next(path for path in packages().values() if path.suffix == suffix)
     text = readme(file)
-    introduction = documents.introduction(text)
-    return Language(name, title, _package(file), text, introduction, list(_sections(name, text)))
+    sections = {one.title: one for _, one in documents.sections(text, 2) if one.id != "install"}
+    return Language(name, code, _package(file), text, documents.introduction(text), sections)
+
+
+def _topics(languages: list[Language]) -> Iterator[Topic]:
+    """Yield the topics of all languages, in the order of the first one. What only another has keeps its place there."""
+    first, *others = languages
+    titles = list(first.sections)
+    for language in others:
+        for before, title in pairwise(language.sections):
+            if title not in titles:
+                titles.insert(titles.index(before) + 1, title)
+    for title in titles:
+        parts = [(one, one.sections[title]) for one in languages if title in one.sections]
+        rows = zip(*([(one, example) for example in section.examples] for one, section in parts), strict=True)
+        yield Topic(parts[0][1].id, SafeString(title), parts, [_together(title, list(row)) for row in rows])
+
+
+def _together(title: str, examples: list[tuple[Language, Example]]) -> Example:
+    """Return samples in several languages as one; if they are the same in each, that one."""
+    variants = [Variant(language.code, language.title, one.variants[0].html) for language, one in examples]
+    is_same = len({one.html for one in variants}) == 1
+    return examples[0][1] if is_same else Example(title, "sample", variants)
 
 
 def readme(file: Path) -> str:
@@ -72,13 +121,6 @@ def readme(file: Path) -> str:
     with tarfile.open(file) as tarball:
         packed = tarball.extractfile("package/README.md")
         return packed.read().decode() if packed else ""
-
-
-def _sections(name: str, text: str) -> Iterator[Section]:
-    """Yield the sections; the package's own lines replace those of Install, which have no hash."""
-    for _, section in documents.sections(text, 2):
-        if section.id != "install":
-            yield section._replace(id=f"{name}-{section.id}")
 
 
 def _package(file: Path) -> Package:

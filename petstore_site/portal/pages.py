@@ -38,9 +38,12 @@ HTTP/1.1 200 OK
 Content-Type: application/json
 
 [
-  {"id": 360, "name": "Biscuit", "categoryId": 5, "status": "available"},
-  {"id": 358, "name": "Señor Bigotes", "categoryId": 3, "status": "available"},
-  {"id": 357, "name": "ფუმფულა", "categoryId": 4, "status": "available"}
+  {"id": 360, "name": "Biscuit", "categoryId": 5,
+   "status": "available"},
+  {"id": 358, "name": "Señor Bigotes", "categoryId": 3,
+   "status": "available"},
+  {"id": 357, "name": "ფუმფულა", "categoryId": 4,
+   "status": "available"}
 ]"""
 """What the request beside it returns in the demonstration catalogue, as in README.md."""
 

@@ -29,10 +29,10 @@ LEADS = """
 /docs/guide/#versioning: breaking changes, semver
 /docs/changelog/: release notes
 /docs/guide/#request-ids-and-support: support, correlation id
-/docs/clients/: python, pip install, mypy types
-/docs/clients/#typescript-stop: cancel
+/docs/clients/ /docs/clients/#python: python, pip install, mypy types
+/docs/clients/#stop: cancel
 /docs/clients/#typescript: javascript, JavaScript, nodejs
-/docs/clients/#python-asynchronous: asyncio
+/docs/clients/#asynchronous: asyncio
 /docs/#getPet: get pet by id
 /docs/guide/#tools-and-clients: llm, yaml, postman, swagger, openapi, json rounding, bigint
 /docs/guide/#quick-start: getting started
@@ -48,7 +48,7 @@ LEADS = """
 /docs/errors/method_not_allowed: http methods
 /docs/: endpoints
 /docs/#categories: breeds
-/docs/clients/#python-get-a-key: where do i get a key
+/docs/clients/#get-a-key: where do i get a key
 /docs/guide/: best practices
 """
 
@@ -80,26 +80,26 @@ DRAWN = """
 /docs/guide/#rate-limits: Checking the status of your rate limit, API call limit, Leaky bucket
 /docs/guide/#lists-and-paging /docs/#listPets: Using link headers
 /docs/guide/#lists-and-paging /docs/#listPets /docs/guide/#what-we-dont-offer: Changing the number of items per page, per_page
-/docs/guide/#lists-and-paging /docs/clients/#python-all-pages /docs/clients/#typescript-all-pages: Scripting with pagination, Paginated requests
+/docs/guide/#lists-and-paging /docs/clients/#all-pages: Scripting with pagination, Paginated requests
 /docs/guide/#versioning /docs/guide/#deprecations: Upgrading to a new API version
 /docs/errors/unsupported_media_type /docs/guide/#introduction: Media types
 /docs/errors/method_not_allowed /docs/: HTTP method
 /docs/guide/#quick-start: Making a request
-/docs/guide/#errors /docs/clients/#python-errors /docs/clients/#typescript-errors: Handling errors
+/docs/guide/#errors /docs/clients/#errors: Handling errors
 /docs/guide/#add-animals-safely: Idempotent requests
-/docs/clients/#python-all-pages /docs/clients/#typescript-all-pages /docs/guide/#lists-and-paging: Auto-pagination
-/docs/guide/#request-ids-and-support /docs/#listPets /docs/clients/#python-request-ids-and-limits /docs/clients/#typescript-request-ids-and-limits: Request-Id
+/docs/clients/#all-pages /docs/guide/#lists-and-paging: Auto-pagination
+/docs/guide/#request-ids-and-support /docs/#listPets /docs/clients/#request-ids-and-limits: Request-Id
 /docs/guide/#environments /docs/guide/#authentication: Domains and IP addresses
 /docs/guide/#what-we-dont-offer /docs/guide/#filters: Search objects
 /docs/guide/#environments: Testing and data, Test your application
 /docs/guide/#error-codes: HTTP Status Code Summary
-/docs/guide/#retries-and-timeouts /docs/errors/unavailable /docs/clients/#python-errors /docs/clients/#typescript-errors: api_connection_error
+/docs/guide/#retries-and-timeouts /docs/errors/unavailable /docs/clients/#errors: api_connection_error
 /docs/errors/idempotency_key_reused /docs/errors/idempotency_in_progress /docs/guide/#add-animals-safely: idempotency_error
 /docs/errors/validation_failed /docs/errors/bad_request /docs/errors/invalid_parameter: invalid_request_error
 /docs/errors/api_key_invalid /docs/errors/api_key_missing /docs/guide/#authentication: authentication_error
-/docs/guide/#retries-and-timeouts /docs/clients/#python-retries-and-timeouts /docs/clients/#typescript-retries-and-timeouts: Network retries
-/docs/clients/#python-other-operations /docs/clients/#typescript-other-operations /docs/clients/ /docs/clients/#typescript /docs/clients/#python-retries-and-timeouts /docs/clients/#typescript-retries-and-timeouts: Configuring a Proxy
-/docs/clients/#python-asynchronous /docs/clients/#typescript-all-pages: Async iterators
+/docs/guide/#retries-and-timeouts /docs/clients/#retries-and-timeouts: Network retries
+/docs/clients/#other-operations /docs/clients/ /docs/clients/#typescript /docs/clients/#retries-and-timeouts: Configuring a Proxy
+/docs/clients/#asynchronous /docs/clients/#all-pages: Async iterators
 /docs/clients/#typescript: Usage with Deno
 /docs/guide/#lists-and-paging /docs/guide/#what-we-dont-offer: Retrieve a count
 /docs/#listPets: Retrieve a list of pets

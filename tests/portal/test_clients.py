@@ -37,7 +37,7 @@ def test_nothing_else_is_served(client: Client, name: str) -> None:
 
 def test_the_samples_call_this_service(read: Read) -> None:
     page = text_of(read("/docs/clients/"))
-    assert len(re.findall(r"^export \w+=http://testserver/v1 \w+=pets_test_…$", page, re.MULTILINE)) == 2
+    assert len(re.findall(r"^export \w+=http://testserver/v1 \w+=pets_test_…$", page, re.MULTILINE)) == 1
 
 
 def test_the_readme_in_a_package_names_its_file() -> None:
@@ -49,8 +49,36 @@ def test_every_section_and_sample_of_a_readme_is_shown(read: Read) -> None:
     for language, package in zip(("typescript", "python"), clients.packages().values(), strict=True):
         text = clients.readme(package)
         titles = [title for title in re.findall(r"^## (.+)$", text, re.MULTILINE) if title != "Install"]
-        assert re.findall(rf'<section id="{language}-([\w-]+)"', page) == [
+        assert re.findall(rf'<div id="{language}-([\w-]+)" class="prose" data-language', page) == [
             title.lower().replace(" ", "-") for title in titles
         ]
         for first_line in re.findall(r"^```\w+ run\n(?:.*\n)*?(.+)\n```$", text, re.MULTILINE):
             assert first_line.strip() in text_of(page)
+
+
+def test_a_heading_of_both_readmes_is_there_once(read: Read) -> None:
+    page = read("/docs/clients/")
+    shown = {match[1]: match[0] for match in re.finditer(r'<section id="([\w-]+)".*?</section>', page, re.DOTALL)}
+    assert re.findall(r"data-language=\"(\w+)\"", shown["errors"]) == ["python", "ts"]
+    assert re.findall(r'role="tab" .*?data-value="(\w+)"', shown["errors"]) == ["python", "ts"]
+    assert re.findall(r"data-language=\"(\w+)\"", shown["asynchronous"]) == ["python"] * 2
+    assert re.findall(r"data-language=\"(\w+)\"", shown["stop"]) == ["ts"] * 2
+    order = list(shown)
+    assert order.index("stop") == order.index("follow-changes") + 1
+    assert shown["get-a-key"].count("<figure") == 1, "the line is the same for both"
+    assert 'role="tab"' not in shown["get-a-key"]
+
+
+def test_the_next_release_fits_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What both READMEs have under a heading has the same number of samples."""
+    folders = {".whl": "python", ".tgz": "typescript"}
+    monkeypatch.setattr(
+        clients, "readme", lambda file: (clients.RELEASED.parent / folders[file.suffix] / "README.md").read_text()
+    )
+    topics = clients.context()["topics"]
+    assert {topic.title: topic.only for topic in topics if topic.only} == {
+        "Asynchronous": "python",
+        "Stop": "ts",
+        "Browsers": "ts",
+    }
+    assert sum(len(topic.examples) for topic in topics) > 12

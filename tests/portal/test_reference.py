@@ -151,3 +151,21 @@ class TestDownloads:
             "status",
         ]
         assert all(one["disabled"] for one in requests["List animals"]["url"]["query"])
+
+
+@pytest.mark.parametrize(("environment", "warned"), [("production", True), ("staging", False)])
+def test_a_request_that_adds_something_to_production_warns(client: Client, settings: Any, environment: str, warned: bool) -> None:  # fmt: skip
+    settings.PETSTORE_ENVIRONMENT = environment
+    page = client.get("/docs/").content.decode()
+    assert page.count("This is production.") == warned
+    buttons = re.findall(r'type="submit">(\w[\w ]+)<', page)
+    assert buttons == [
+        "Send to production" if warned and name == "createPet" else "Send request" for name in OPERATIONS
+    ]
+
+
+def test_the_values_that_do_not_change_are_in_the_versioning_policy(read: Read, description: dict[str, Any]) -> None:
+    policy = text_of(read("/docs/guide/").partition('<section id="versioning"')[2].partition("</section>")[0])
+    enums = [schema["enum"] for schema in description["components"]["schemas"].values() if "enum" in schema]
+    assert [value for values in enums for value in values if value not in policy] == []
+    assert len(enums) == 2

@@ -27,7 +27,10 @@ for (const button of $$(".theme-toggle")) {
 
 /* --- Language tabs: a choice holds for every sample and for the next visit ---------------------- */
 
+const shown = document.querySelector("[data-shown]"); // the page of the clients: text in each language too
+
 function showLanguage(language, focused) {
+  if (shown?.querySelector(`[data-language="${language}"]`)) shown.dataset.shown = language;
   for (const group of $$("[data-tabs]")) {
     const tabs = $$("[role=tab]", group);
     if (!tabs.some((tab) => tab.dataset.value === language)) continue;
@@ -64,6 +67,16 @@ for (const list of $$("[role=tablist]")) {
   });
 }
 showLanguage(recall("petstore.language"));
+
+/** Show what an address leads to, in whatever language it is. */
+function showTarget() {
+  const part = document.getElementById(location.hash.slice(1))?.closest("[data-language]");
+  if (!part || part.dataset.language === shown.dataset.shown) return;
+  showLanguage(part.dataset.language);
+  part.closest("section").scrollIntoView();
+}
+addEventListener("hashchange", showTarget);
+showTarget();
 
 for (const group of $$("[data-select]")) {
   const select = group.querySelector("select");
@@ -150,8 +163,9 @@ if (side) {
   const mark = () => {
     const line = innerHeight * 0.28;
     const atEnd = scrollY + innerHeight > document.documentElement.scrollHeight - 4;
-    const passed = targets.filter((target) => target.getBoundingClientRect().top < line);
-    const now = links.get((atEnd ? targets.at(-1) : passed.at(-1) ?? targets[0]).id);
+    const seen = targets.filter((target) => target.getClientRects().length); // not those in another language
+    const passed = seen.filter((target) => target.getBoundingClientRect().top < line);
+    const now = links.get((atEnd ? seen.at(-1) : passed.at(-1) ?? seen[0]).id);
     if (now === current) return;
     current?.removeAttribute("aria-current");
     now.setAttribute("aria-current", "location");

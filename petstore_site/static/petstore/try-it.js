@@ -8,12 +8,12 @@ addEventListener("pageshow", () => { for (const key of keys) key.value = ""; });
 
 function colour(json) {
   const out = document.createDocumentFragment();
-  const token = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
+  const token = /("(?:[^"\\]|\\.)*")(\s*:\s*)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
   let from = 0;
   for (const found of json.matchAll(token)) {
     out.append(json.slice(from, found.index));
     const kind = found[1] ? (found[2] ? "nt" : "s2") : found[3] ? "mi" : "kc";
-    out.append(element("span", kind, found[1] ?? found[0]), found[2] ?? "");
+    out.append(element("span", kind, found[1] ?? found[0]), element("span", "w", found[2] ?? ""));
     from = found.index + found[0].length;
   }
   out.append(json.slice(from));
@@ -56,6 +56,12 @@ function helpFor(response) {
   return [" ", link];
 }
 
+/** Return what to say if this is the first response again. */
+function replayOf(response) {
+  if (!response.headers.has("Idempotency-Replayed")) return [];
+  return [" ", element("span", "pill pill-replay", "Replay"), " Nothing was added: this key returns its first response again."];
+}
+
 for (const box of $$("[data-try]")) {
   const form = box.querySelector("form");
   const result = box.querySelector(".try-result");
@@ -76,6 +82,11 @@ for (const box of $$("[data-try]")) {
   const suggestKey = () => { if (once && once.value === suggested) once.value = suggested = randomKey(); };
   bodyField?.addEventListener("input", suggestKey); // another body needs another key
   suggestKey();
+
+  for (const field of $$("[data-in=key], [data-in=header]", form)) field.addEventListener("input", () => {
+    const wrong = /[^ -~]/u.exec(field.value.trim())?.[0]; // such as the … of a sample
+    field.setCustomValidity(wrong ? `A header can't have “${wrong}”. Use ASCII letters, digits and signs.` : "");
+  });
 
   const sentHeaders = () => ({
     ...Object.fromEntries(fields("header").map((field) => [field.name, field.value.trim()])),
@@ -100,6 +111,7 @@ for (const box of $$("[data-try]")) {
       status.replaceChildren(
         element("span", `status ${response.ok || response.status === 304 ? "ok" : "bad"}`, `${response.status} ${response.statusText}`),
         ` ${Math.round(performance.now() - started)} ms`,
+        ...replayOf(response),
         ...helpFor(response),
       );
       box.querySelector(".try-headers").textContent = shown.filter((name) => response.headers.has(name))
