@@ -16,7 +16,7 @@ from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import Change, Kind, SelectedBlock, Selection, State
+from changes.models import AnyChange, Change, Kind, SelectedBlock, Selection, State
 from changes.plan import BLOCK, CHANGED, GONE, LEFT_LISTED
 from changes.write import change_animals, delete_animals
 from history.acting import acting
@@ -84,7 +84,7 @@ def plan(seen: Versions, column: str, value: Value, *, lock: bool = False) -> Pl
     return made
 
 
-def write(made: Plan, change: Change) -> None:
+def write(made: Plan, change: AnyChange) -> None:
     """Do it, and write the history as a part of the change, in the transaction that planned it."""
     values = {pet.pk: {name: getattr(pet, name) for name in NAMES} | {made.column: made.value} for pet in made.changes}
     if values:

@@ -15,9 +15,8 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, JSONObject
 
 from categories.models import Category
-from changes.models import Change, Kind, State, undos_of
+from changes.models import AnyChange, Change, Kind, UnrecordedChange, undos_of
 from changes.plan import along, source
-from changes.undo import change_of
 from database.search import fold_needle
 from history.naming import names_of
 from history.numbers import row_number
@@ -47,7 +46,7 @@ class Filters:
 class Page(NamedTuple):
     """Some changes, newest first, and where the next page begins; empty if there is none."""
 
-    changes: list[Change]
+    changes: list[AnyChange]
     older: str
 
 
@@ -76,7 +75,7 @@ def changes(filters: Filters, *, before: str = "", count: int = 50) -> Page:
     """Return a page of the changes; `before` is the `older` of the page before it."""
     place = _place(before)
     rows = _singles(filters, place, count + 1)
-    found = [*_records(filters, place, count + 1), *map(change_of, rows)]
+    found: list[AnyChange] = [*_records(filters, place, count + 1), *map(UnrecordedChange.of_row, rows)]
     found.sort(key=_order, reverse=True)
     shown = found[:count]
     older = "" if len(found) <= count else "~".join(map(str, (shown[-1].made_at.isoformat(), *_order(shown[-1])[1:])))
@@ -84,13 +83,13 @@ def changes(filters: Filters, *, before: str = "", count: int = 50) -> Page:
     return Page(shown, older)
 
 
-def find(key: str) -> Change | None:
+def find(key: str) -> AnyChange | None:
     """Return the change with this key, as a list has it; None if there is none."""
     if key.startswith("r"):
         row = _rows().filter(history_id=row_number(key[1:])).first()
         if row is None or row.change or row.import_run:
             return row and (row.change or row.import_run.change)
-        single = change_of(row)
+        single = UnrecordedChange.of_row(row)
         note([single], [row])
         return single
     record = _with_undone(Change.objects.filter(pk=row_number(key) or 0)).first()
@@ -99,9 +98,9 @@ def find(key: str) -> Change | None:
     return record
 
 
-def of_import(run: ImportRun) -> Change | None:
+def of_import(run: ImportRun) -> AnyChange | None:
     """Return the change of an import; of one that changed nothing, or not yet, one that is no record."""
-    return find(str(run.change_id)) if run.change_id else _unrecorded(run)
+    return find(str(run.change_id)) if run.change_id else UnrecordedChange.of_import(run)
 
 
 def actors(reader: Any) -> list[tuple[str, str]]:
@@ -129,7 +128,7 @@ def animals_named(needle: str) -> set[int]:
     return {*found[:SEARCHED]} if fold_needle(needle) else set()
 
 
-def rows(change: Change) -> QuerySet[Any]:
+def rows(change: AnyChange) -> QuerySet[Any]:
     """Return the rows of history of a change, in the order of its animals, which is that of a file."""
     column, value = source(change)
     found: QuerySet[Any] = _rows().filter(**{SOURCES[column]: value}).order_by("history_id")
@@ -143,7 +142,7 @@ EARLIER = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history
 
 
 def animals(
-    change: Change, *, show: str = "all", after: int = 0, count: int = 15
+    change: AnyChange, *, show: str = "all", after: int = 0, count: int = 15
 ) -> tuple[list[AnimalRow], int | None]:
     """Return a page of the animals of a change, of those that it changed, added or deleted, or of all.
 
@@ -160,12 +159,12 @@ def animals(
     return beside(found[:count]), found[count - 1].history_id if len(found) > count else None
 
 
-def changed_since(change: Change) -> int:
+def changed_since(change: AnyChange) -> int:
     """Return how many of its animals have a later row of history; 0 if it is about too many to look."""
     return rows(change).filter(LATER).count() if change.animals <= COMPARED else 0
 
 
-def flows(change: Change) -> list[tuple[str, str, int]]:
+def flows(change: AnyChange) -> list[tuple[str, str, int]]:
     """Return from which value to which a bulk change or its undo changed how many; nothing if it is about too many."""
     if not change.column or change.animals > COMPARED:
         return []
@@ -177,7 +176,7 @@ def flows(change: Change) -> list[tuple[str, str, int]]:
     return sorted(found, key=lambda flow: -flow[2])
 
 
-def animals_in_parts(change: Change) -> Iterator[list[AnimalRow]]:
+def animals_in_parts(change: AnyChange) -> Iterator[list[AnimalRow]]:
     """Yield all animals of a change, read in parts."""
     after: int | None = 0
     while after is not None:
@@ -239,7 +238,7 @@ Place = tuple[datetime, int, int]
 """When, whether it is a row of history, and its number: the order of all changes."""
 
 
-def _order(change: Change) -> Place:
+def _order(change: AnyChange) -> Place:
     return change.made_at, int(change.row is not None), change.row or change.pk
 
 
@@ -301,22 +300,15 @@ def _in_days(found: QuerySet[Any], when: str, filters: Filters) -> QuerySet[Any]
     return found
 
 
-def running_import(filters: Filters) -> list[Change]:
+def running_import(filters: Filters) -> list[AnyChange]:
     """Return the import that runs, if any, as a change that is no record yet."""
     if filters.kind not in {"", Kind.IMPORT} or filters.animals is not None:
         return []
     running = ImportRun.objects.filter(state=ImportState.RUNNING).exclude(options__dry_run=True)
-    return [_unrecorded(run) for run in running.defer("rejects") if filters.who in {"", run.who}]
+    return [UnrecordedChange.of_import(run) for run in running.defer("rejects") if filters.who in {"", run.who}]
 
 
-def _unrecorded(run: ImportRun) -> Change:
-    state = State.RUNNING if run.state == ImportState.RUNNING else State.DONE
-    change = Change(kind=Kind.IMPORT, who=run.who, what=run.file_name, made_at=run.started_at, state=state)
-    change.imported = run
-    return change
-
-
-def note(found: Sequence[Change], rows: Sequence[Any] = ()) -> None:
+def note(found: Sequence[AnyChange], rows: Sequence[Any] = ()) -> None:
     """Read for all of them at once what undid each, and the one animal of those that are about one, but for imports.
 
     `rows` are those rows of history that were read before.
@@ -325,7 +317,7 @@ def note(found: Sequence[Change], rows: Sequence[Any] = ()) -> None:
     for undo in undos_of(found):
         undos.setdefault(str(undo.undo_of_id or f"r{undo.undo_of_row}"), []).append(undo)
     for change in found:
-        change.noted = undos.get(change.key, [])
+        change.known_undos = undos.get(change.key, [])
     ones = {change.key: change for change in found if change.animals == 1 and change.run is None}
     missing = ones.keys() - {f"r{row.history_id}" for row in rows}
     if missing:

@@ -1,6 +1,7 @@
 """What was done: the record of a change of several animals."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -33,7 +34,141 @@ class State(models.TextChoices):
     STOPPED = "stopped"
 
 
-class Change(models.Model):
+class AnyChange:
+    """What every change says of itself and of its undos, whether it has a record or not."""
+
+    pk: Any
+    kind: Any
+    state: Any
+    who: Any
+    user_id: Any
+    made_at: Any
+    undo_of: Any
+    undo_of_id: Any
+    undo_of_row: Any
+    added: Any
+    changed: Any
+    deleted: Any
+    what: Any
+    column: Any
+
+    row: int | None = None
+    """The row of history that a change of one animal is."""
+    run: Any
+    """The record of the import that it is; None if it is none."""
+    animal: Any = None
+    """The one animal that it is about, before and after, if it was read with the change."""
+    known_undos: "list[Any] | None" = None
+    """Its undos, if they were read with it."""
+
+    @property
+    def key(self) -> str:
+        """Return what addresses call it: "12", "r345" of a row of history, "i6" of an import that changed nothing."""
+        if self.row is not None:
+            return f"r{self.row}"
+        return str(self.pk) if self.pk else f"i{self.run.pk}" if self.run else ""
+
+    @property
+    def is_undo(self) -> bool:
+        return self.undo_of_id is not None or self.undo_of_row is not None
+
+    @property
+    def undos(self) -> list[Any]:
+        """Return what undoes it, running and stopped ones too, oldest first; each has `is_redone`."""
+        if self.known_undos is None:
+            self.known_undos = [*undos_of([self])]
+        return self.known_undos
+
+    @property
+    def _standing(self) -> list[Any]:
+        return [undo for undo in self.undos if undo.state != State.RUNNING and not undo.is_redone]
+
+    @property
+    def undone(self) -> "Change | None":
+        """Return the last undo of it that has ended and is not undone itself."""
+        return next(reversed(self._standing), None)
+
+    @property
+    def is_undone(self) -> bool:
+        """Return whether one undo left nothing, or several were about some of its animals each and left none."""
+        ended = [undo for undo in self._standing if undo.state == State.DONE]
+        parts = [undo.passed - undo.left_count for undo in ended if undo.passed < self.animals]
+        is_whole = any(undo.passed >= self.animals and not undo.left_count for undo in ended)
+        return is_whole or bool(parts and sum(parts) >= self.animals)
+
+    @property
+    def is_partly_undone(self) -> bool:
+        return self.undone is not None and not self.is_undone
+
+    @property
+    def actor(self) -> str:
+        """Return who made it, as `name_actors` asks for it."""
+        return str(self.who)
+
+    @property
+    def becomes(self) -> str:
+        """Return what its animals became, a status or the name of a category. Of an undo, nothing."""
+        return "" if self.undo_of_id else self.what.partition(" becomes ")[2]
+
+    @property
+    def animals(self) -> int:
+        return int(self.changed + self.added + self.deleted)
+
+
+@dataclass
+class UnrecordedChange(AnyChange):
+    """A change without a record: a row of history of one animal, or an import that changed nothing, or not yet."""
+
+    kind: Kind
+    who: str
+    what: str
+    made_at: datetime
+    state: State = State.DONE
+    user_id: int | None = None
+    request_id: str = ""
+    added: int = 0
+    changed: int = 0
+    deleted: int = 0
+    row: int | None = None
+    run: Any = None
+
+    pk: None = None
+    column: str = ""
+    undo_of: None = None
+    undo_of_id: None = None
+    undo_of_row: None = None
+    left_count: int = 0
+    unreached: int = 0
+    outcome: str = ""
+
+    def __str__(self) -> str:
+        return f"change {self.key}"
+
+    @classmethod
+    def of_row(cls, row: Any) -> "UnrecordedChange":
+        """Return the change that a row of history of an animal is."""
+        did = row.history_type
+        return cls(
+            kind=Kind.DELETION if did == "-" else Kind.EDIT,
+            who=row.actor,
+            what=row.name,
+            made_at=row.history_date,
+            user_id=row.history_user_id,
+            request_id=row.request_id,
+            added=int(did == "+"),
+            changed=int(did == "~"),
+            deleted=int(did == "-"),
+            row=row.history_id,
+        )
+
+    @classmethod
+    def of_import(cls, run: Any) -> "UnrecordedChange":
+        """Return the change that an import is which has no record of one."""
+        state = State.RUNNING if run.state == "running" else State.DONE
+        return cls(Kind.IMPORT, run.who, run.file_name, run.started_at, state, run=run)
+
+
+class Change(AnyChange, models.Model):
     """One change of several animals, or the undo of any change. Rows of history refer to it.
 
     It is made in blocks, each in a transaction of its own that also counts here: what it says was done was done. A
@@ -76,13 +211,6 @@ class Change(models.Model):
     into_category = models.BigIntegerField(null=True)
     """Of a merge: which category it deletes, and where the animals of that go."""
 
-    row: int | None = None
-    """The row of history that a change of one animal is; it is no record then, and is not saved."""
-    animal: Any = None
-    """The one animal that it is about, before and after, if it was read with the change."""
-    noted: "list[Any] | None" = None
-    """Its undos, if they were read with it."""
-
     class Meta:
         """Newest first. The table was that of bulk changes, and keeps its name."""
 
@@ -103,62 +231,8 @@ class Change(models.Model):
         return cls.objects.create(**{"who": acting().actor, **now, **fields})
 
     @property
-    def key(self) -> str:
-        """Return what addresses call it: "12", "r345" of a row of history, "i6" of an import that changed nothing."""
-        if self.row is not None:
-            return f"r{self.row}"
-        return str(self.pk) if self.pk else f"i{self.run.pk}" if self.run else ""
-
-    @property
-    def is_undo(self) -> bool:
-        return self.undo_of_id is not None or self.undo_of_row is not None
-
-    @property
     def run(self) -> Any:
-        """Return the record of the import that it is; None if it is none."""
         return getattr(self, "imported", None)
-
-    @property
-    def undos(self) -> list[Any]:
-        """Return what undoes it, running and stopped ones too, oldest first; each has `is_redone`."""
-        if self.noted is None:
-            self.noted = [*undos_of([self])]
-        return self.noted
-
-    @property
-    def _standing(self) -> list[Any]:
-        return [undo for undo in self.undos if undo.state != State.RUNNING and not undo.is_redone]
-
-    @property
-    def undone(self) -> "Change | None":
-        """Return the last undo of it that has ended and is not undone itself."""
-        return next(reversed(self._standing), None)
-
-    @property
-    def is_undone(self) -> bool:
-        """Return whether one undo left nothing, or several were about some of its animals each and left none."""
-        ended = [undo for undo in self._standing if undo.state == State.DONE]
-        parts = [undo.passed - undo.left_count for undo in ended if undo.passed < self.animals]
-        is_whole = any(undo.passed >= self.animals and not undo.left_count for undo in ended)
-        return is_whole or bool(parts and sum(parts) >= self.animals)
-
-    @property
-    def is_partly_undone(self) -> bool:
-        return self.undone is not None and not self.is_undone
-
-    @property
-    def actor(self) -> str:
-        """Return who made it, as `name_actors` asks for it."""
-        return self.who
-
-    @property
-    def becomes(self) -> str:
-        """Return what its animals became, a status or the name of a category. Of an undo, nothing."""
-        return "" if self.undo_of_id else self.what.partition(" becomes ")[2]
-
-    @property
-    def animals(self) -> int:
-        return self.changed + self.added + self.deleted
 
     @property
     def waits_since(self) -> datetime | None:
@@ -173,7 +247,7 @@ def late() -> "models.QuerySet[Change]":
     return running.annotate(last=Coalesce("worked_at", "made_at")).filter(last__lt=timezone.now() - LATE)
 
 
-def undos_of(changes: Iterable[Change]) -> "models.QuerySet[Change]":
+def undos_of(changes: Iterable[AnyChange]) -> "models.QuerySet[Change]":
     """Return what undoes these, oldest first, each with `is_redone`: whether it is undone itself."""
     changes = [*changes]
     redone = Change.objects.filter(undo_of=models.OuterRef("pk")).exclude(state=State.RUNNING)

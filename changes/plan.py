@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from categories.models import Category
-from changes.models import Change, State
+from changes.models import AnyChange, State
 from pets.columns import CATEGORY, NAME, NAMES, REFERENCE, STATUS, each
 from pets.models import PetStatus
 from pets.rules import INT64_MAX
@@ -61,7 +61,7 @@ class Planned(NamedTuple):
         return [self.animal, self.name, self.reason]
 
 
-def source(change: Change) -> tuple[str, int]:
+def source(change: AnyChange) -> tuple[str, int]:
     """Return the column of the history, and its value, that the rows of this change have."""
     if change.row is not None:
         return "history_id", change.row
@@ -83,7 +83,7 @@ def along(column: str, sign: str) -> str:
 
 
 def rows_before(
-    change: Change, reached: int | None, animals: Sequence[int] | None = None, *, alike: bool = True
+    change: AnyChange, reached: int | None, animals: Sequence[int] | None = None, *, alike: bool = True
 ) -> list[int]:
     """Return the next rows of history to undo, newest first: at most a block, of which all did the same if `alike`.
 
@@ -148,7 +148,7 @@ NOT_UNDONE = "u.history_id = NULL"
 """SQLite finds none of them by the key; for FALSE it would read the whole history for each animal."""
 
 
-def planned(change: Change, rows: Sequence[int], *, category: int | None = None) -> Iterator[Planned]:
+def planned(change: AnyChange, rows: Sequence[int], *, category: int | None = None) -> Iterator[Planned]:
     """Yield what undoing the change does with the animals of these rows of it.
 
     `category` is for animals that come back and whose category is gone.
@@ -183,7 +183,7 @@ def whole(rows: Sequence[int]) -> list[Planned]:
     ]
 
 
-def deleted_categories(change: Change) -> list[Category]:
+def deleted_categories(change: AnyChange) -> list[Category]:
     """Return the categories, as they were, that the change deleted and that are gone: its undo brings them back."""
     if change.row is not None:
         return []

@@ -9,7 +9,7 @@ from django.utils.text import capfirst
 
 from categories.models import Category
 from changes.log import AnimalRow, beside, rows
-from changes.models import Change
+from changes.models import AnyChange
 from changes.plan import BLOCK, CATEGORY_GONE, Planned, deleted_categories, planned, rows_before
 from pets.columns import CATEGORY, STATUS
 from pets.models import Pet, PetStatus
@@ -44,7 +44,7 @@ class Plan:
         return self.sets + self.restores + self.deletes
 
 
-def plan(change: Change, *, named: bool = True) -> Plan:
+def plan(change: AnyChange, *, named: bool = True) -> Plan:
     """Return what undoing a change would do now; only counts, unless animals shall be `named`.
 
     Of a large change only those that are named are looked at: what the others have now is found when they are undone.
@@ -75,7 +75,7 @@ def plan(change: Change, *, named: bool = True) -> Plan:
     )
 
 
-def _in_words(change: Change) -> Callable[[Planned], list[tuple[str, str, str]]]:
+def _in_words(change: AnyChange) -> Callable[[Planned], list[tuple[str, str, str]]]:
     """Return what gives each field that goes back: its label, its value now, and what it becomes, as people read them.
 
     Categories that the undo brings back are named too.

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes import bulk, merging
-from changes.models import Change, Kind, SelectedBlock, State
+from changes.models import AnyChange, Change, Kind, SelectedBlock, State, UnrecordedChange
 from changes.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before, whole
 from changes.progress import WorkProgress, left, waiting
 from changes.write import add_again, change_animals, delete_animals, restore_sales, set_back
@@ -37,7 +37,7 @@ NAMED = 10
 Watch = Callable[[Sequence[Planned]], None]
 
 
-def rights_to_undo(change: Change) -> Sequence[str]:
+def rights_to_undo(change: AnyChange) -> Sequence[str]:
     """Return the permissions that undoing a change needs."""
     if change.kind == Kind.UNDO and change.undo_of is not None:
         return rights_to_undo(change.undo_of)
@@ -50,12 +50,12 @@ def rights_to_undo(change: Change) -> Sequence[str]:
     return ["pets.add_importrun" if change.kind == Kind.IMPORT else "pets.change_pet"]
 
 
-def may_undo(user: Any, change: Change) -> bool:
+def may_undo(user: Any, change: AnyChange) -> bool:
     """Return whether this user can undo this change."""
     return bool(user.has_perms(rights_to_undo(change)))
 
 
-def why_not(change: Change) -> str:
+def why_not(change: AnyChange) -> str:
     """Return why a change cannot be undone now; nothing if it can."""
     running = next((undo for undo in change.undos if undo.state == State.RUNNING), None)
     if change.state == State.RUNNING:
@@ -69,7 +69,7 @@ def why_not(change: Change) -> str:
     return ""
 
 
-def begin(change: Change, *, user: AbstractBaseUser | None = None) -> Change:
+def begin(change: AnyChange, *, user: AbstractBaseUser | None = None) -> Change:
     """Create the undo of a change, which nothing has done anything of yet. Raises `NotUndoneError`."""
     with transaction.atomic():
         change = _locked(change)
@@ -87,7 +87,7 @@ def begin(change: Change, *, user: AbstractBaseUser | None = None) -> Change:
 
 
 def undo(
-    change: Change,
+    change: AnyChange,
     *,
     user: AbstractBaseUser | None = None,
     animals: Sequence[int] | None = None,
@@ -169,7 +169,7 @@ TRIES = 3
 
 
 def undo_small(
-    change: Change,
+    change: AnyChange,
     *,
     user: AbstractBaseUser | None = None,
     animals: Sequence[int] | None = None,
@@ -185,7 +185,7 @@ def undo_small(
         try:
             with transaction.atomic():
                 undo = begin(change, user=user)
-                change.noted = None  # as it is now
+                change.known_undos = None  # as it is now
                 while block := _undo_block(undo, change, animals=animals, category=category):
                     plan += block
                 _end(undo)
@@ -201,41 +201,21 @@ def undo_small(
     return undo
 
 
-def undone_by(undo: Change) -> Change:
+def undone_by(undo: Change) -> AnyChange:
     """Return the change that an undo is of."""
-    return undo.undo_of or change_of(undo.undo_of_row)
+    return undo.undo_of or UnrecordedChange.of_row(Pet.history.get(history_id=undo.undo_of_row))
 
 
-def change_of(row: Any) -> Change:
-    """Return the change of one animal that a row of history is; raises `DoesNotExist` if there is no such row."""
-    if not isinstance(row, Pet.history.model):
-        row = Pet.history.get(history_id=row)
-    counts = {"+": {"added": 1}, "~": {"changed": 1}, "-": {"deleted": 1}}[row.history_type]
-    change = Change(
-        kind=Kind.DELETION if row.history_type == "-" else Kind.EDIT,
-        user_id=row.history_user_id,
-        who=row.actor,
-        what=row.name,
-        made_at=row.history_date,
-        ended_at=row.history_date,
-        request_id=row.request_id,
-        state=State.DONE,
-        **counts,
-    )
-    change.row = row.history_id
-    return change
-
-
-def _locked(change: Change) -> Change:
+def _locked(change: AnyChange) -> AnyChange:
     """Return the change as it is now. No one else can begin to undo it before this transaction ends."""
     if change.row is None:
         return Change.objects.select_for_update().get(pk=change.pk)
-    return change_of(Pet.history.select_for_update().get(history_id=change.row))
+    return UnrecordedChange.of_row(Pet.history.select_for_update().get(history_id=change.row))
 
 
 def _undo_block(
     undo: Change,
-    change: Change,
+    change: AnyChange,
     *,
     animals: Sequence[int] | None = None,
     category: int | None = None,
@@ -290,7 +270,7 @@ def _end(change: Change) -> None:
         _settle_import(change)
 
 
-def _kind(change: Change) -> Kind:
+def _kind(change: AnyChange) -> Kind:
     if change.kind == Kind.DELETION:
         return Kind.RESTORE
     is_deleted = change.kind == Kind.RESTORE or (change.kind == Kind.EDIT and change.added)
@@ -308,7 +288,7 @@ def _nothing(undo: Change) -> str:
 # --- Categories and imports ------------------------------------------------------------------------------------------
 
 
-def _restore_categories(plan: Sequence[Planned], change: Change, undo: Change) -> None:
+def _restore_categories(plan: Sequence[Planned], change: AnyChange, undo: Change) -> None:
     """Add the categories again that the change deleted and animals go back to, under the IDs that they had."""
     wanted = {each.values.get(CATEGORY.name) for each in plan}
     for category in deleted_categories(change):
@@ -319,7 +299,7 @@ def _restore_categories(plan: Sequence[Planned], change: Change, undo: Change) -
             Category.objects.filter(pk=category.pk).update(created_at=first.history_date)
 
 
-def _delete_categories(change: Change, undo: Change) -> None:
+def _delete_categories(change: AnyChange, undo: Change) -> None:
     """Delete the categories that a change added, as far as they are empty and nobody changed them since."""
     if change.row is not None:
         return

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from changes.models import Change
+from changes.models import AnyChange
 from history.acting import acting
 from pets.columns import COLUMNS, each
 from pets.sql import AMONG, execute, listed
@@ -59,27 +59,27 @@ SELECT id, day FROM (
 """
 
 
-def change_animals(values: Mapping[int, Mapping[str, Any]], now: datetime, change: Change) -> None:
+def change_animals(values: Mapping[int, Mapping[str, Any]], now: datetime, change: AnyChange) -> None:
     """Give the animals by their ID all these values, and write the history as a part of `change`, if that is saved."""
     at = connection.ops.adapt_datetimefield_value(now)
     execute(SET.format(becomes=BECOMES[connection.vendor]), [at, _objects(values)])
     _write_history("~", values, at, change)
 
 
-def set_back(rows: Sequence[int], now: datetime, change: Change) -> None:
+def set_back(rows: Sequence[int], now: datetime, change: AnyChange) -> None:
     """Give animals all values of these rows of their history, as `change_animals` does."""
     at = connection.ops.adapt_datetimefield_value(now)
     execute(SET.format(becomes=ROWS.format(among=AMONG[connection.vendor])), [at, listed(rows)])
     _write_history("~", rows, at, change, source="pets_petchange WHERE history_id")
 
 
-def delete_animals(animals: Sequence[int], now: datetime, change: Change) -> None:
+def delete_animals(animals: Sequence[int], now: datetime, change: AnyChange) -> None:
     """Delete the animals, and write their history first."""
     _write_history("-", animals, connection.ops.adapt_datetimefield_value(now), change)
     execute(DELETE.format(among=AMONG[connection.vendor]), [listed(animals)])
 
 
-def add_again(values: Mapping[int, Mapping[str, Any]], now: datetime, change: Change) -> None:
+def add_again(values: Mapping[int, Mapping[str, Any]], now: datetime, change: AnyChange) -> None:
     """Add deleted animals under the IDs that they had, with these values."""
     at = connection.ops.adapt_datetimefield_value(now)
     execute(ADD.format(becomes=BECOMES[connection.vendor]), [at, at, _objects(values)])
@@ -97,7 +97,7 @@ def restore_sales(rows: Mapping[int, int]) -> None:
 
 
 def _write_history(
-    did: str, numbers: Iterable[int], at: Any, change: Change, *, source: str = "pets_pet WHERE id"
+    did: str, numbers: Iterable[int], at: Any, change: AnyChange, *, source: str = "pets_pet WHERE id"
 ) -> None:
     by = [change.user_id, change.who, acting().request_id, change.pk]
     execute(HISTORY.format(source=source, among=AMONG[connection.vendor]), [did, at, *by, listed(numbers)])

@@ -21,7 +21,7 @@ from categories.models import Category
 from changes import log
 from changes import undo as undoing
 from changes.admin.import_facts import facts
-from changes.models import Change, Kind, State
+from changes.models import AnyChange, Change, Kind, State, UnrecordedChange
 from changes.preview import plan
 from changes.words import HEADER, animals, in_words, line_of, sentence
 from files.downloads import csv_of
@@ -258,12 +258,12 @@ def urls(view: Any) -> list[Any]:
     ]
 
 
-def address(change: Change) -> str:
+def address(change: AnyChange) -> str:
     """Return the address of the page of a change."""
     return reverse("admin:activity_change", args=[change.key])
 
 
-def offer(change: Change) -> str:
+def offer(change: AnyChange) -> str:
     """Return the tags of a message about a change: with one animal a button that undoes it, else a link to the page."""
     way = "undo" if change.animal is not None else "review"
     return f"{way} {reverse('admin:activity_undo', args=[change.key])}"
@@ -292,7 +292,7 @@ def parts_of(rows: Iterable[Any], reader: Any) -> list[Any]:
     found: dict[str, Any] = {}
     keys = []
     for row in rows:
-        change = row.change or (row.import_run.change if row.import_run else None) or undoing.change_of(row)
+        change = row.change or (row.import_run.change if row.import_run else None) or UnrecordedChange.of_row(row)
         keys.append(change.key)
         found.setdefault(change.key, change)
     log.note([*found.values()])
@@ -310,7 +310,7 @@ def _change(request: HttpRequest, key: str) -> Any:
     return change
 
 
-def _undo(request: Any, change: Change) -> HttpResponse:
+def _undo(request: Any, change: AnyChange) -> HttpResponse:
     back = sent_from(request, otherwise=reverse("admin:activity"))
     ticked = [number for number in map(row_number, request.POST.getlist("animal")) if number]
     if "ticked" in request.POST and not ticked:
@@ -342,9 +342,9 @@ def carry_out(request: HttpRequest, change: Change, back: str) -> HttpResponse:
     return HttpResponseRedirect(back)
 
 
-def report(request: HttpRequest, change: Change) -> None:
+def report(request: HttpRequest, change: AnyChange) -> None:
     """Say what a change did, with its Undo, and how many animals it left as they are."""
-    found = log.find(change.key) or change
+    found: Any = log.find(change.key) or change
     if found.outcome:
         messages.error(request, f"{found.outcome} {animals(found.animals).capitalize()} done.", extra_tags=offer(found))
     elif found.animals:

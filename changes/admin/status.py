@@ -7,13 +7,13 @@ from django.core.exceptions import SuspiciousOperation
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
 from changes.admin.activity import report
 from changes.bulk import plan, write
-from changes.models import Change
-from changes.undo import change_of
+from changes.models import Kind, UnrecordedChange
 from history.acting import acting
 from history.admin import FILTERS
 from history.conflicts import changes_since
@@ -35,10 +35,11 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
     status, seen = wanted[1], int(wanted[2])
     with transaction.atomic():
         made = plan({number: seen}, "status", status, lock=True)
-        write(made, Change(user_id=request.user.pk, who=acting().actor))
+        by = UnrecordedChange(Kind.EDIT, acting().actor, "", timezone.now(), user_id=request.user.pk)
+        write(made, by)
         row = Pet.history.filter(id=number).order_by("history_id").last()
     if made.changes:
-        report(request, change_of(row))
+        report(request, UnrecordedChange.of_row(row))
     elif made.left:
         messages.error(request, _why_not(request, number, seen))
     else:

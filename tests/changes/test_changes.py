@@ -10,7 +10,7 @@ from categories.models import Category
 from changes import log
 from changes import undo as undoing
 from changes.bulk import Target, begin, delete, select
-from changes.models import Change, Kind, State
+from changes.models import Change, Kind, State, UnrecordedChange
 from changes.preview import plan
 from history.acting import identify
 from history.edits import NotUndoneError
@@ -50,7 +50,7 @@ def edit(pet: Pet, **values: Any) -> Change:
     for name, value in values.items():
         setattr(pet, name, value)
     pet.save()
-    return undoing.change_of(Pet.history.latest("history_id"))
+    return UnrecordedChange.of_row(Pet.history.latest("history_id"))
 
 
 def told(undo: Change) -> tuple[Any, ...]:

@@ -25,13 +25,14 @@ SECONDS = float(os.environ.get("MIRROR_SECONDS", "5"))
 SAMPLE = re.compile(r"^```python Keep an SQLite table in step\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHANGE = """
 from pets.models import Pet
-from changes.undo import change_of, undo
+from changes.models import UnrecordedChange
+from changes.undo import undo
 for pet in Pet.objects.order_by("?")[:20]:
     pet.status = "sold"
     pet.save()
 number = Pet.objects.order_by("?").first().pk
 Pet.objects.get(pk=number).delete()
-undo(change_of(Pet.history.latest("history_id")))
+undo(UnrecordedChange.of_row(Pet.history.latest("history_id")))
 Pet.objects.order_by("?").first().delete()
 """
 FORGET = "from pets.models import Pet; Pet.history.latest('history_id').delete()"

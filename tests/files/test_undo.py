@@ -8,7 +8,7 @@ import pytest
 
 from categories.models import Category
 from changes import undo as undoing
-from changes.models import Change
+from changes.models import Change, UnrecordedChange
 from history.acting import account
 from pets import stock
 from pets.models import ImportRun, Pet, Sale, StockMovement
@@ -228,7 +228,7 @@ def test_an_animal_that_was_deleted_and_restored_is_undone_then(run: ImportRun) 
     left = sorted(undo(run)["left"], key=lambda each: int(each["id"]))
     assert left == [{"id": number, "reason": "deleted since"} for number in sorted(numbers)]
     for number in numbers:
-        undoing.undo(undoing.change_of(Pet.history.filter(id=number).latest("history_id")))
+        undoing.undo(UnrecordedChange.of_row(Pet.history.filter(id=number).latest("history_id")))
     assert undo(run)["left"] == []
     assert [row[0] for row in catalogue()] == ["Rex", "Tom", "Pip", "Cat"]
 

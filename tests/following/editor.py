@@ -26,7 +26,7 @@ from categories.models import Category
 from changes import bulk, merging
 from changes import undo as undoing
 from changes.bulk import Target
-from changes.models import Change
+from changes.models import Change, UnrecordedChange
 from history.acting import identify
 from history.edits import NotUndoneError
 from pets.models import Pet, PetStatus
@@ -88,7 +88,7 @@ class Editor:
         later = Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"))
         gone = Pet.history.filter(~Exists(later), history_type="-").order_by("-history_id")[:5]
         if gone:
-            undoing.undo(undoing.change_of(self.random.choice(gone)), user=self.user)
+            undoing.undo(UnrecordedChange.of_row(self.random.choice(gone)), user=self.user)
 
     def change_in_bulk(self) -> None:
         """Change animals in blocks, and undo that at times."""
