@@ -6,7 +6,7 @@ from django.db import models
 from simple_history.models import HistoricalRecords
 
 from categories.names import NAME_LENGTH, NameField, validate_name
-from history.models import Recorded, change_of_row, staff_member
+from history.models import HistoryRow, change_of_row, staff_member
 
 
 class CategoryIcon(models.TextChoices):
@@ -27,7 +27,7 @@ class CategoryIcon(models.TextChoices):
     WORM = "worm"
 
 
-class ChangeOfCategory(Recorded):
+class ChangeOfCategory(HistoryRow):
     """What a change was a part of, if it was no change by itself."""
 
     change = change_of_row()

@@ -39,7 +39,7 @@ KEPT = timedelta(days=1)
 CATEGORY_GONE = "Its category was deleted."
 
 
-class TooManyError(Exception):
+class SelectionTooLargeError(Exception):
     """More animals were selected than can be changed at once."""
 
 
@@ -56,7 +56,7 @@ class Target:
 
 
 @dataclass
-class Plan:
+class BulkPlan:
     """What would be done: the animals that get the value, how many have it already, and those that are left."""
 
     column: str
@@ -67,9 +67,9 @@ class Plan:
     """Id, name, reason."""
 
 
-def plan(seen: Versions, column: str, value: Value, *, lock: bool = False) -> Plan:
+def plan(seen: Versions, column: str, value: Value, *, lock: bool = False) -> BulkPlan:
     """Sort the animals in `seen` into those to change, those that are so already, and those changed since."""
-    made = Plan(column, value)
+    made = BulkPlan(column, value)
     found = Pet.objects.filter(pk__in=[*seen]).defer("created_at", "updated_at").order_by("pk")
     pets = {pet.pk: pet for pet in (found.select_for_update() if lock else found)}
     latest = dict(Pet.history.filter(id__in=[*seen]).order_by().values_list("id").annotate(Max("history_id")))
@@ -84,7 +84,7 @@ def plan(seen: Versions, column: str, value: Value, *, lock: bool = False) -> Pl
     return made
 
 
-def write(made: Plan, change: AnyChange) -> None:
+def write(made: BulkPlan, change: AnyChange) -> None:
     """Do it, and write the history as a part of the change, in the transaction that planned it."""
     values = {pet.pk: {name: getattr(pet, name) for name in NAMES} | {made.column: made.value} for pet in made.changes}
     if values:
@@ -115,7 +115,7 @@ def delete(seen: Versions, *, user: AbstractBaseUser) -> Change:
 
 
 def select(animals: QuerySet[Pet], *, user: AbstractBaseUser, filters: str = "", most: int = AT_MOST) -> Selection:
-    """Keep the animals as they are now, for a day. Raises `TooManyError`."""
+    """Keep the animals as they are now, for a day. Raises `SelectionTooLargeError`."""
     Selection.objects.filter(made_at__lt=timezone.now() - KEPT).exclude(change__state=State.RUNNING).delete()
     selection = Selection.objects.create(user_id=user.pk, filters=filters)
     counts: Counter[tuple[str, int]] = Counter()
@@ -132,7 +132,7 @@ def select(animals: QuerySet[Pet], *, user: AbstractBaseUser, filters: str = "",
         selection.animals += len(rows)
         if selection.animals > most:
             selection.delete()
-            raise TooManyError
+            raise SelectionTooLargeError
     selection.counts = [[*of, count] for of, count in counts.items()]
     selection.save()
     return selection

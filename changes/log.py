@@ -43,14 +43,14 @@ class Filters:
     animals: Sequence[int] | None = None
 
 
-class Page(NamedTuple):
+class ChangePage(NamedTuple):
     """Some changes, newest first, and where the next page begins; empty if there is none."""
 
     changes: list[AnyChange]
     older: str
 
 
-class Single(NamedTuple):
+class AnimalChange(NamedTuple):
     """The animal of a change of one: before (None if it was added), and after (of a deletion the last values)."""
 
     id: int
@@ -71,7 +71,7 @@ class AnimalRow(NamedTuple):
     since: Any
 
 
-def changes(filters: Filters, *, before: str = "", count: int = 50) -> Page:
+def changes(filters: Filters, *, before: str = "", count: int = 50) -> ChangePage:
     """Return a page of the changes; `before` is the `older` of the page before it."""
     place = _place(before)
     rows = _singles(filters, place, count + 1)
@@ -80,7 +80,7 @@ def changes(filters: Filters, *, before: str = "", count: int = 50) -> Page:
     shown = found[:count]
     older = "" if len(found) <= count else "~".join(map(str, (shown[-1].made_at.isoformat(), *_order(shown[-1])[1:])))
     note(shown, rows)
-    return Page(shown, older)
+    return ChangePage(shown, older)
 
 
 def find(key: str) -> AnyChange | None:
@@ -326,4 +326,4 @@ def note(found: Sequence[AnyChange], rows: Sequence[Any] = ()) -> None:
     for row in rows:
         one = ones.get(f"r{row.history_id}") or ones.get(str(row.change_id))
         if one is not None:
-            one.animal = Single(row.id, row.name, former_of(row), row)
+            one.animal = AnimalChange(row.id, row.name, former_of(row), row)

@@ -30,7 +30,7 @@ NAME_TAKEN = "another category has the name of its former one now"
 REFERENCE_TAKEN = "its former reference belongs to another animal now"
 
 
-class Planned(NamedTuple):
+class AnimalUndo(NamedTuple):
     """What an undo does with the animal of one row of history; nothing if it is as before already."""
 
     row: int
@@ -148,7 +148,7 @@ NOT_UNDONE = "u.history_id = NULL"
 """SQLite finds none of them by the key; for FALSE it would read the whole history for each animal."""
 
 
-def planned(change: AnyChange, rows: Sequence[int], *, category: int | None = None) -> Iterator[Planned]:
+def planned(change: AnyChange, rows: Sequence[int], *, category: int | None = None) -> Iterator[AnimalUndo]:
     """Yield what undoing the change does with the animals of these rows of it.
 
     `category` is for animals that come back and whose category is gone.
@@ -167,18 +167,18 @@ def planned(change: AnyChange, rows: Sequence[int], *, category: int | None = No
     gone = {} if is_complete else {each.pk: each.name for each in deleted_categories(change)}
     taken = {*Category.objects.filter(name__in=gone.values()).values_list("name", flat=True)} if gone else set()
     reasons = {number: NAME_TAKEN if name in taken else "" for number, name in gone.items()}
-    yield from (_Row(row, category, reasons).decide() for row in found)
+    yield from (_Decision(row, category, reasons).decide() for row in found)
 
 
-def whole(rows: Sequence[int]) -> list[Planned]:
+def whole(rows: Sequence[int]) -> list[AnimalUndo]:
     """Lock the animals of these rows of a change until the transaction ends, and return those that go back whole."""
     vendor = connection.vendor
     lock = "FOR UPDATE OF p" if vendor == "postgresql" else ""  # SQLite has one writer
     found = read(WHOLE.format(among=AMONG[vendor], differs=DIFFERS[vendor], lock=lock), [listed(rows)])
     return [
-        Planned(row, animal, does="-")
+        AnimalUndo(row, animal, does="-")
         if did == "+"
-        else Planned(row, animal, does="~", back_to=back_to, is_sold=is_sold)
+        else AnimalUndo(row, animal, does="~", back_to=back_to, is_sold=is_sold)
         for row, animal, did, back_to, is_sold in found
     ]
 
@@ -191,7 +191,7 @@ def deleted_categories(change: AnyChange) -> list[Category]:
     return [row.instance for row in gone]
 
 
-class _Row:
+class _Decision:
     """A row of a change, with its animal before it, now, and after the last undo of the change."""
 
     def __init__(self, row: tuple[Any, ...], category: int | None, deleted: Mapping[int, str]) -> None:
@@ -206,23 +206,23 @@ class _Row:
         self.without_category = "" if has_category else deleted.get(former, CATEGORY_GONE)
         self.category = category
 
-    def decide(self) -> Planned:
+    def decide(self) -> AnimalUndo:
         return {"+": self._delete, "~": self._set_back, "-": self._add}[self.did]()
 
-    def _planned(self, does: str = "", reason: str = "", values: Mapping[str, Any] = {}) -> Planned:
+    def _planned(self, does: str = "", reason: str = "", values: Mapping[str, Any] = {}) -> AnimalUndo:
         former = self.now if self.is_there else {}
         name = (former or self.after)[NAME.name]
         is_sold = values.get(STATUS.name) == PetStatus.SOLD
-        return Planned(self.history_id, self.animal, name, does, former, values, is_sold=is_sold, reason=reason)
+        return AnimalUndo(self.history_id, self.animal, name, does, former, values, is_sold=is_sold, reason=reason)
 
-    def _delete(self) -> Planned:
+    def _delete(self) -> AnimalUndo:
         if self.is_done:
             return self._planned()
         if not self.is_there:
             return self._planned(reason=GONE)
         return self._planned("-") if self.now == self.after else self._planned(reason=CHANGED)
 
-    def _add(self) -> Planned:
+    def _add(self) -> AnimalUndo:
         if self.is_done or self.is_there:
             return self._planned()
         if self.was_changed:
@@ -235,7 +235,7 @@ class _Row:
             return self._planned(reason=self.without_category)
         return self._planned("+", values=self.after | {CATEGORY.name: self.category})
 
-    def _set_back(self) -> Planned:
+    def _set_back(self) -> AnimalUndo:
         if not self.is_there:
             return self._planned(reason="" if self.is_done else GONE)
         reasons = {name: self._why_not(name) for name in NAMES if self._differs(name)}

@@ -10,7 +10,7 @@ from django.utils.text import capfirst
 from categories.models import Category
 from changes.log import AnimalRow, beside, rows
 from changes.models import AnyChange
-from changes.plan import BLOCK, CATEGORY_GONE, Planned, deleted_categories, planned, rows_before
+from changes.plan import BLOCK, CATEGORY_GONE, AnimalUndo, deleted_categories, planned, rows_before
 from pets.columns import CATEGORY, STATUS
 from pets.models import Pet, PetStatus
 
@@ -22,7 +22,7 @@ FLOWS = 12
 
 
 @dataclass(frozen=True)
-class Plan:
+class UndoPlan:
     """What an undo would do now. If there are too many animals to look, not `is_exact`: no one knows which stay."""
 
     sets: int
@@ -33,7 +33,7 @@ class Plan:
     flows: Sequence[tuple[str, str, str, int]] = ()
     """A field, its value now, what it becomes, and of how many animals; nothing if they are too many to show."""
     back: Sequence[tuple[Any, str, list[tuple[str, str, str]]]] = ()
-    """The row of history of an animal that changes, what is done with it as in `Planned`, and each field in words."""
+    """The row of history of an animal that changes, what is done as in `AnimalUndo`, and each field in words."""
     left: Sequence[tuple[AnimalRow, str]] = ()
     """An animal of which something stays, and why."""
     lost_category: bool = False
@@ -44,7 +44,7 @@ class Plan:
         return self.sets + self.restores + self.deletes
 
 
-def plan(change: AnyChange, *, named: bool = True) -> Plan:
+def plan(change: AnyChange, *, named: bool = True) -> UndoPlan:
     """Return what undoing a change would do now; only counts, unless animals shall be `named`.
 
     Of a large change only those that are named are looked at: what the others have now is found when they are undone.
@@ -58,14 +58,14 @@ def plan(change: AnyChange, *, named: bool = True) -> Plan:
         does = Counter(each.does for each in found)
     counts = does["~"], does["+"], does["-"], sum(bool(each.reason) for each in found) if is_exact else 0
     if not named:
-        return Plan(*counts, is_exact)
+        return UndoPlan(*counts, is_exact)
     shown = [each for each in found if each.does][:LISTED]
     left = [each for each in found if each.reason][:LISTED]
     named_rows = rows(change).filter(history_id__in=[each.row for each in (*shown, *left)])
     read = {row.row.history_id: row for row in beside(named_rows)}
     fields = _in_words(change)
     flows = Counter(flow for each in found if each.does == "~" and is_exact for flow in fields(each))
-    return Plan(
+    return UndoPlan(
         *counts,
         is_exact,
         [(*flow, count) for flow, count in flows.items()] if len(flows) <= FLOWS else [],
@@ -75,7 +75,7 @@ def plan(change: AnyChange, *, named: bool = True) -> Plan:
     )
 
 
-def _in_words(change: AnyChange) -> Callable[[Planned], list[tuple[str, str, str]]]:
+def _in_words(change: AnyChange) -> Callable[[AnimalUndo], list[tuple[str, str, str]]]:
     """Return what gives each field that goes back: its label, its value now, and what it becomes, as people read them.
 
     Categories that the undo brings back are named too.
@@ -92,7 +92,7 @@ def _in_words(change: AnyChange) -> Callable[[Planned], list[tuple[str, str, str
             return categories[value]
         return str(PetStatus(value).label) if name == STATUS.name else value or "none"
 
-    def fields_of(planned: Planned) -> list[tuple[str, str, str]]:
+    def fields_of(planned: AnimalUndo) -> list[tuple[str, str, str]]:
         sets = planned.values if planned.does == "~" else {}
         return [(labels[name], word(name, planned.former[name]), word(name, value)) for name, value in sets.items()]
 

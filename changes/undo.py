@@ -16,7 +16,7 @@ from django.utils import timezone
 from categories.models import Category
 from changes import bulk, merging
 from changes.models import AnyChange, Change, Kind, SelectedBlock, State, UnrecordedChange
-from changes.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before, whole
+from changes.plan import BLOCK, LEFT_LISTED, AnimalUndo, deleted_categories, planned, rows_before, whole
 from changes.progress import WorkProgress, left, waiting
 from changes.write import add_again, change_animals, delete_animals, restore_sales, set_back
 from history.acting import account, acting, recording
@@ -34,7 +34,7 @@ OWNER_GONE = "The account of its owner was deleted."
 NAMED = 10
 """Animals that a message names."""
 
-Watch = Callable[[Sequence[Planned]], None]
+Watch = Callable[[Sequence[AnimalUndo]], None]
 
 
 def rights_to_undo(change: AnyChange) -> Sequence[str]:
@@ -108,7 +108,7 @@ def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
 
     `watch` sees what an undo did with the animals of its block.
     """
-    block: list[Planned] = []
+    block: list[AnimalUndo] = []
     with transaction.atomic():
         change = Change.objects.select_for_update(of=("self",)).select_related("undo_of__imported").get(pk=number)
         if change.state != State.RUNNING:
@@ -181,7 +181,7 @@ def undo_small(
     `watch` sees what was done with its animals. Without it, `NotUndoneError` says what was left if nothing was done.
     """
     for attempt in range(TRIES):
-        plan: list[Planned] = []
+        plan: list[AnimalUndo] = []
         try:
             with transaction.atomic():
                 undo = begin(change, user=user)
@@ -219,7 +219,7 @@ def _undo_block(
     *,
     animals: Sequence[int] | None = None,
     category: int | None = None,
-) -> list[Planned]:
+) -> list[AnimalUndo]:
     """Undo the next rows of the change, and return what was done with their animals; nothing if there are none."""
     rows = rows_before(change, undo.reached, animals)
     if not rows:
@@ -240,7 +240,7 @@ def _undo_block(
     return plan
 
 
-def _write(plan: Sequence[Planned], undo: Change) -> None:
+def _write(plan: Sequence[AnimalUndo], undo: Change) -> None:
     now = timezone.now()
     deletes, sets, adds = ([each for each in plan if each.does == does] for does in "-~+")
     if deletes:
@@ -288,7 +288,7 @@ def _nothing(undo: Change) -> str:
 # --- Categories and imports ------------------------------------------------------------------------------------------
 
 
-def _restore_categories(plan: Sequence[Planned], change: AnyChange, undo: Change) -> None:
+def _restore_categories(plan: Sequence[AnimalUndo], change: AnyChange, undo: Change) -> None:
     """Add the categories again that the change deleted and animals go back to, under the IDs that they had."""
     wanted = {each.values.get(CATEGORY.name) for each in plan}
     for category in deleted_categories(change):

@@ -30,7 +30,7 @@ SHOWN = 6
 """Changes beside the form; the history has all."""
 
 
-class Changed(NamedTuple):
+class ValueChange(NamedTuple):
     """One value that became another; `status` is what a badge of it is of."""
 
     label: str
@@ -45,7 +45,7 @@ class Changed(NamedTuple):
 
 
 @dataclass
-class Happened:
+class HistoryEvent:
     """A row of history, in words; `name_actors` adds `who` and `contact`."""
 
     row: Any
@@ -53,7 +53,7 @@ class Happened:
     icon: str
     mark: str
     """What the colour behind the icon says: added, deleted, or one of many; empty for nothing."""
-    changes: list[Changed]
+    changes: list[ValueChange]
 
     who: str = ""
     contact: str = ""
@@ -89,19 +89,19 @@ def first_of(pet: Pet, newest: list[Any]) -> Any:
     return Pet.history.filter(id=pet.pk).order_by("history_id").select_related("import_run").first()
 
 
-def told(rows: Sequence[Any], former: Any = None) -> list[Happened]:
+def events(rows: Sequence[Any], former: Any = None) -> list[HistoryEvent]:
     """Return what each row says happened; `former` is the one before the oldest of them."""
-    return [_told(row, before) for row, before in pairwise([*rows, former])]
+    return [_event(row, before) for row, before in pairwise([*rows, former])]
 
 
-def _told(row: Any, before: Any) -> Happened:
+def _event(row: Any, before: Any) -> HistoryEvent:
     is_edit = before is not None and row.history_type == "~"
     changes = changes_between(before, row) if is_edit else {}
     verb = _verb(row, changes, is_back=before is not None)
-    return Happened(row, verb, _icon(row, verb, changes), _mark(row), list(changes.values()))
+    return HistoryEvent(row, verb, _icon(row, verb, changes), _mark(row), list(changes.values()))
 
 
-def _verb(row: Any, changes: Mapping[Column, Changed], *, is_back: bool) -> str:
+def _verb(row: Any, changes: Mapping[Column, ValueChange], *, is_back: bool) -> str:
     if row.undo_of_id:
         return f"undid import {row.undo_of_id}{', which deleted it' if row.history_type == '-' else ''}"
     if row.import_run_id:
@@ -115,7 +115,7 @@ def _verb(row: Any, changes: Mapping[Column, Changed], *, is_back: bool) -> str:
     return _verb_of_edit(row, changes)
 
 
-def _verb_of_edit(row: Any, changes: Mapping[Column, Changed]) -> str:
+def _verb_of_edit(row: Any, changes: Mapping[Column, ValueChange]) -> str:
     is_undo = (row.history_change_reason or "").startswith(REASON.format("")) or (row.change and row.change.is_undo)
     if len(changes) != 1:
         return "undid a change" if is_undo else "changed it"
@@ -127,7 +127,7 @@ def _is_one_of_many(row: Any) -> bool:
     return bool(row.import_run_id or (row.change and row.change.changed > 1))
 
 
-def _icon(row: Any, verb: str, changes: Mapping[Column, Changed]) -> str:
+def _icon(row: Any, verb: str, changes: Mapping[Column, ValueChange]) -> str:
     if row.history_type == "-":
         return "trash-2"
     if verb.startswith(("undid", "restored")):
@@ -141,19 +141,19 @@ def _mark(row: Any) -> str:
     return {"+": "good", "-": "bad"}.get(row.history_type) or ("info" if _is_one_of_many(row) else "")
 
 
-def changes_between(before: Any, after: Any) -> dict[Column, Changed]:
+def changes_between(before: Any, after: Any) -> dict[Column, ValueChange]:
     """Return by column what one row of history has otherwise than the one before."""
     different = [column for column in ON_PAGES if getattr(before, column.name) != getattr(after, column.name)]
     return {column: _changed(column, before, after) for column in different}
 
 
-def values_of(row: Any) -> list[Changed]:
+def values_of(row: Any) -> list[ValueChange]:
     """Return all values of a row of history, as if it had them from nothing."""
     return [_changed(column, None, row) for column in ON_PAGES]
 
 
-def _changed(column: Column, before: Any, after: Any) -> Changed:
-    return Changed(
+def _changed(column: Column, before: Any, after: Any) -> ValueChange:
+    return ValueChange(
         column.title, _value(before, column), _value(after, column), after.status if column is STATUS else ""
     )
 
@@ -251,23 +251,23 @@ def _cut(text: str) -> str:
 
 
 @dataclass
-class Shown:
+class AnimalInWords:
     """An animal of a change: its row of history, what that changed, how it is otherwise now, and since when."""
 
     row: Any
-    changes: list[Changed]
+    changes: list[ValueChange]
     is_there: bool
     otherwise: list[str]
     since: Any
 
 
-def in_words(rows: Sequence[AnimalRow], reader: Any) -> list[Shown]:
+def animals_in_words(rows: Sequence[AnimalRow], reader: Any) -> list[AnimalInWords]:
     """Return these animals in words, with the names that `reader` can see."""
     name_actors([row.since for row in rows], reader)
-    return [_in_words(row) for row in rows]
+    return [_animal_in_words(row) for row in rows]
 
 
-def _in_words(of: AnimalRow) -> Shown:
+def _animal_in_words(of: AnimalRow) -> AnimalInWords:
     row, now = of.row, of.now
     is_edit = of.former is not None and row.history_type == "~"
     changes = list(changes_between(of.former, row).values()) if is_edit else []
@@ -279,10 +279,10 @@ def _in_words(of: AnimalRow) -> Shown:
         labels = {change.label for change in changes}
         since = changes_between(row, now).values()
         otherwise = [change.after for change in since if not labels or change.label in labels]
-    return Shown(row, changes, now is not None, otherwise, of.since)
+    return AnimalInWords(row, changes, now is not None, otherwise, of.since)
 
 
-def line_of(row: Shown) -> list[str]:
+def line_of(row: AnimalInWords) -> list[str]:
     """Return the cells under `HEADER`."""
     after, since = row.row, row.since
     name, *others = cells(after)

@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from categories.models import Category
 from changes import undo as undoing
 from changes.models import Change, State
-from changes.plan import BLOCK, CHANGED, GONE, Planned, planned, rows_before
+from changes.plan import BLOCK, CHANGED, GONE, AnimalUndo, planned, rows_before
 from files.errors import ImportRejectedError, OutcomeUnknownError
 from files.lock import only_import
 from files.progress import Progress
@@ -27,11 +27,11 @@ TRIES = 3
 TRY_AGAIN = 1  # seconds until a block that failed is tried again: someone can hold one of its animals for a while
 
 
-SeeLeft = Callable[[Sequence[Planned]], None]
+SeeLeft = Callable[[Sequence[AnimalUndo]], None]
 
 
 @dataclass
-class Undone:
+class ImportUndo:
     """What was done, or would be: how much, and what is left: how many, why, and the first `LISTED` of them."""
 
     run: ImportRun
@@ -41,9 +41,9 @@ class Undone:
     categories: int = 0
     left_count: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
-    left: list[Planned] = field(default_factory=list)
+    left: list[AnimalUndo] = field(default_factory=list)
 
-    def see(self, plan: Sequence[Planned]) -> None:
+    def see(self, plan: Sequence[AnimalUndo]) -> None:
         """Add a block."""
         self.deleted += sum(each.does == "-" for each in plan)
         self.restored += sum(each.does == "~" for each in plan)
@@ -73,9 +73,9 @@ class Undone:
         )
 
 
-def undoable(number: int, see_left: SeeLeft | None = None) -> Undone:
+def undoable(number: int, see_left: SeeLeft | None = None) -> ImportUndo:
     """Return what `undo_import` would do now; raises `ImportRejectedError` if there is nothing to undo."""
-    would = Undone(_standing(number), see_left)
+    would = ImportUndo(_standing(number), see_left)
     change, reached = would.run.change, None
     while change is not None and (rows := rows_before(change, reached)):
         would.see([*planned(change, rows)])
@@ -84,7 +84,7 @@ def undoable(number: int, see_left: SeeLeft | None = None) -> Undone:
     return would
 
 
-def undo_import(number: int, progress: Progress, *, see_left: SeeLeft | None = None) -> Undone:
+def undo_import(number: int, progress: Progress, *, see_left: SeeLeft | None = None) -> ImportUndo:
     """Delete the animals that the import added, and set back the fields that it changed and nobody changed since.
 
     Categories that the import added go too, if they are empty and nobody renamed them. A large import is undone in
@@ -93,7 +93,7 @@ def undo_import(number: int, progress: Progress, *, see_left: SeeLeft | None = N
     """
     with only_import(), clear_rejections():
         run = _standing(number)
-        done = Undone(run, see_left)
+        done = ImportUndo(run, see_left)
         with progress.working(f"Undoing {run}"):
             undo = _undo(run, done.see)
         done.deleted, done.restored, done.left_count = undo.deleted, undo.changed, undo.left_count

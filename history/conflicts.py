@@ -28,7 +28,7 @@ STATES = {"status"}
 
 
 @dataclass(frozen=True)
-class Conflict:
+class EditConflict:
     """Why a form was not saved: the newest change since it was opened, and what differs now."""
 
     change: Any
@@ -68,7 +68,7 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
     """
 
     seen = SeenField(required=False)
-    conflict: Conflict | None = None
+    conflict: EditConflict | None = None
     """What changed since the form was opened, if that is why it was not saved."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -98,7 +98,7 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
             raise ValidationError(UNKNOWN, code="unknown")
         others = len({change.actor for change in changes} - {changes[0].actor})
         is_yours = changes[0].actor == acting().actor
-        self.conflict = Conflict(changes[0], is_yours, others, [*_differences(self, now)])
+        self.conflict = EditConflict(changes[0], is_yours, others, [*_differences(self, now)])
         raise ValidationError(str(self.conflict))
 
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.http import HttpRequest
 
 
-class Recorded(models.Model):
+class HistoryRow(models.Model):
     """A row of history: django-simple-history adds the values after it, the time, the kind, the staff user."""
 
     actor = models.CharField(

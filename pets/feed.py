@@ -100,7 +100,7 @@ def feed(vendor: str, count: int | None) -> str:
     """
 
 
-class Page(NamedTuple):
+class FeedPage(NamedTuple):
     """What is shown after a place, each animal once."""
 
     changes: list[dict[str, Any]]
@@ -109,7 +109,7 @@ class Page(NamedTuple):
     """Since when the oldest transaction that writes has been open, in seconds of Unix, if that is long."""
 
 
-def page(vendor: str, place: Place | None, count: int) -> Steps[Page]:
+def page(vendor: str, place: Place | None, count: int) -> Steps[FeedPage]:
     """Return the page after a place; of None, an empty one at the end.
 
     Raises `APIError` if what was shown before is not what this database would have shown.
@@ -126,7 +126,7 @@ def page(vendor: str, place: Place | None, count: int) -> Steps[Page]:
         transaction, row, at = max(listed, key=lambda row: (int(row[5]), row[6]))[5:8]  # a join keeps no order
         here = here._replace(transaction=transaction, row=row, at=at)
     changes = {} if place is None else {row[8]: _change(row[8], row[9:]) for row in listed}
-    return Page([*changes.values()], here, delayed_since)
+    return FeedPage([*changes.values()], here, delayed_since)
 
 
 def _change(pk: int, pet: Row) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def _read(rule: Callable[[Any], T], data: Any) -> T:
 
 
 @extend_schema_field({"type": "string", "minLength": 1, "maxLength": NAME_LENGTH})
-class NameField(serializers.CharField):
+class PetNameField(serializers.CharField):
     """A JSON string that is a valid name, kept exactly as sent."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
@@ -58,7 +58,7 @@ class StatusField(serializers.ChoiceField):
 class NewPetSerializer(serializers.ModelSerializer[Pet]):
     """NewPet: the request body that adds an animal."""
 
-    name = NameField(help_text=NAME_IN_WORDS)
+    name = PetNameField(help_text=NAME_IN_WORDS)
     categoryId = CategoryIdField(  # noqa: N815 - the interface document's name
         source="category_id",
         help_text="Identifier of the category the animal belongs to",
@@ -112,7 +112,7 @@ class PetSerializer(serializers.ModelSerializer[Pet]):
     id = serializers.IntegerField(
         help_text="Unique identifier assigned by the service on creation", min_value=1, max_value=rules.INT64_MAX
     )
-    name = NameField(help_text=NAME_IN_WORDS)
+    name = PetNameField(help_text=NAME_IN_WORDS)
     categoryId = serializers.IntegerField(  # noqa: N815 - the interface document's name
         source="category_id",
         help_text="Identifier of the category the animal belongs to",

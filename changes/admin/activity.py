@@ -23,7 +23,7 @@ from changes import undo as undoing
 from changes.admin.import_facts import facts
 from changes.models import AnyChange, Change, Kind, State, UnrecordedChange
 from changes.preview import plan
-from changes.words import HEADER, animals, in_words, line_of, sentence
+from changes.words import HEADER, animals, animals_in_words, line_of, sentence
 from files.downloads import csv_of
 from files.lock import is_free
 from history.acting import acting
@@ -172,7 +172,7 @@ def _show(request: Any, change: Any) -> HttpResponse:
     context = {
         "title": f"{opening(change.name)} {change.sentence}",
         "change": change,
-        "rows": in_words(rows, request.user) if may_see_animals(request) else [],
+        "rows": animals_in_words(rows, request.user) if may_see_animals(request) else [],
         "next": older,
         "is_first": "after" not in request.GET,
         "shown": show,
@@ -195,7 +195,7 @@ def download(request: Any, key: str) -> StreamingHttpResponse:
     change = _change(request, key)
     if not request.user.has_perm("pets.export_pet"):
         raise PermissionDenied
-    parts = ([line_of(row) for row in in_words(part, request.user)] for part in log.animals_in_parts(change))
+    parts = ([line_of(row) for row in animals_in_words(part, request.user)] for part in log.animals_in_parts(change))
     return csv_of(f"change-{change.key}.csv", HEADER, parts)
 
 

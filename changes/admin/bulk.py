@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
 from changes.admin.activity import PER_SECOND, address, carry_out, report
-from changes.bulk import AT_MOST, Target, TooManyError, begin, delete, first_block, plan, select
+from changes.bulk import AT_MOST, SelectionTooLargeError, Target, begin, delete, first_block, plan, select
 from changes.models import Change, Selection, State
 from changes.words import animals
 from pets.models import Pet, PetStatus
@@ -33,7 +33,7 @@ NOTHING = "Nothing was deleted. The selected animals were changed or deleted sin
 USED = "You have confirmed this already. To change the animals again, select them again."
 
 
-class CategoryForm(forms.Form):
+class MoveForm(forms.Form):
     """Where the selected animals are moved."""
 
     category = forms.ModelChoiceField(
@@ -48,7 +48,7 @@ def action(name: str, description: str, page: str, *arguments: str, permission: 
     def ask(_model_admin: admin.ModelAdmin, request: HttpRequest, animals: Any) -> HttpResponse | None:
         try:
             selection = select(animals, user=request.user, filters=request.GET.urlencode(), most=MOST[permission])  # type: ignore[arg-type]  # signed in
-        except TooManyError:
+        except SelectionTooLargeError:
             messages.error(request, TOO_MANY.format(most=MOST[permission], done=f"{permission}d"))
             return None
         if not selection.animals:  # someone else deleted them, or changed what the list is filtered by
@@ -91,7 +91,7 @@ def make(request: HttpRequest, selection_id: int, becomes: str) -> HttpResponse:
         messages.info(request, USED)
         return HttpResponseRedirect(address(selection.change))
     given = request.POST if request.method == "POST" else request.GET
-    form = CategoryForm(given if CATEGORY in given else None)
+    form = MoveForm(given if CATEGORY in given else None)
     target = _target(becomes, form)
     if request.method == "POST" and target is not None:
         return _make(request, begin(selection, target), f"{_list()}?{selection.filters}")
@@ -105,7 +105,7 @@ def _list() -> str:
     return reverse("admin:pets_pet_changelist")
 
 
-def _target(becomes: str, form: CategoryForm) -> Target | None:
+def _target(becomes: str, form: MoveForm) -> Target | None:
     """Return what the animals become, or None while no category is chosen."""
     if becomes != CATEGORY:
         return Target("status", becomes, becomes)

@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from changes.words import Happened, cells, history_rows, told
+from changes.words import HistoryEvent, cells, events, history_rows
 from files.downloads import csv_of
 from history.naming import name_actors
 from history.paging import Part, parts_of
@@ -39,12 +39,12 @@ def export(request: HttpRequest, number: int) -> StreamingHttpResponse:
 
 def _lines(parts: Iterator[Part], reader: Any) -> Iterator[list[list[str]]]:
     for part in parts:
-        events = told(part.changes, part.former)
-        name_actors(events, reader)
-        yield [_line(event) for event in events]
+        lines = events(part.changes, part.former)
+        name_actors(lines, reader)
+        yield [_line(event) for event in lines]
 
 
-def _line(event: Happened) -> list[str]:
+def _line(event: HistoryEvent) -> list[str]:
     row = event.row
     changes = (f"{change.label}: {change.before} → {change.after}" for change in event.changes)
     return [

@@ -149,7 +149,7 @@ class PetAdmin(ChangesAdmin):
             pet = Pet.objects.select_related("category").get(pk=context["original"].pk)
             newest = words.history_of(pet)
             origin = words.first_of(pet, newest)
-            happened = words.told(newest)[: words.SHOWN]
+            happened = words.events(newest)[: words.SHOWN]
             name_actors([*newest[:1], origin, *happened], request.user)
             context |= neighbours(self, request) | {
                 "animal": pet,
@@ -184,7 +184,7 @@ class PetAdmin(ChangesAdmin):
     def _was_deleted(self, request: HttpRequest, last: Any) -> HttpResponse:
         """Say who deleted it and when, and offer to restore it."""
         pet = Pet(pk=last.id, name=last.name)
-        happened = words.told(words.history_of(pet))[: words.SHOWN]
+        happened = words.events(words.history_of(pet))[: words.SHOWN]
         name_actors(happened, request.user)
         context = {
             "title": f"{last.name}, deleted",
@@ -218,7 +218,7 @@ class PetAdmin(ChangesAdmin):
         return super().delete_view(request, object_id, context | (extra_context or {}))
 
     def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
-        happened = words.told(page.changes, page.former)
+        happened = words.events(page.changes, page.former)
         parts = activity.parts_of(page.changes, request.user)
         for event, part in zip(happened, parts, strict=True):
             event.change = part

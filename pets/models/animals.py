@@ -8,7 +8,7 @@ from simple_history.models import HistoricalRecords
 
 from categories.models import Category
 from categories.names import NAME_LENGTH, NameField, validate_name, validate_text
-from history.models import Recorded, change_of_row, staff_member
+from history.models import HistoryRow, change_of_row, staff_member
 from pets.models.imports import ImportRun
 
 REFERENCE_LENGTH = 100
@@ -27,7 +27,7 @@ def validate_reference(reference: str) -> None:
     validate_text(reference, longest=REFERENCE_LENGTH)
 
 
-class ChangeOfPet(Recorded):
+class ChangeOfPet(HistoryRow):
     """What a change was a part of, if it was no change by itself; of an import, its run."""
 
     import_run = models.ForeignKey(

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.timesince import timeuntil
 from simple_history.models import HistoricalRecords
 
-from history.models import Recorded, staff_member
+from history.models import HistoryRow, staff_member
 from petstore_site.apikeys import keys
 from rest.rates import parse_rate
 
@@ -163,7 +163,7 @@ class APIKey(models.Model):
 
     objects = APIKeyQuerySet.as_manager()
     history = HistoricalRecords(
-        bases=[Recorded],
+        bases=[HistoryRow],
         custom_model_name="APIKeyChange",
         verbose_name="change of an API key",
         verbose_name_plural="changes of API keys",

@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from django.apps import apps
 
-from history.models import Recorded
+from history.models import HistoryRow
 from tests.server import ROOT, Gunicorn, manage, running_server, until
 from tests.with_postgresql import Server
 
 ROLES = (ROOT / "deploy/postgresql/roles.sql").read_text()
-HISTORIES = [model._meta.db_table for model in apps.get_models() if issubclass(model, Recorded)]
+HISTORIES = [model._meta.db_table for model in apps.get_models() if issubclass(model, HistoryRow)]
 OTHERS = [
     "categories_category",
     "pets_pet",

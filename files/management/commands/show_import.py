@@ -13,7 +13,7 @@ from files.lock import is_free
 from files.management.base import add_changes, add_run
 from files.new_file import ChangesFile
 from files.report import animals, changes_as_json, counts, run_as_json, state, summary, switches
-from files.undo import Undone, undoable
+from files.undo import ImportUndo, undoable
 from history.naming import who
 from pets.models import IMPORTED, STANDING, ImportRun
 
@@ -58,7 +58,7 @@ def _write(run: ImportRun, changes: Changes | None, path: Path) -> Changes:
     return changes
 
 
-def _lines(run: ImportRun, changes: Changes | None, undo: Undone | None) -> list[str]:
+def _lines(run: ImportRun, changes: Changes | None, undo: ImportUndo | None) -> list[str]:
     facts = [
         ("Started", f"{run.started_at:%Y-%m-%d %H:%M} UTC by {who(run.who)}, took {run.seconds:.1f} s"),
         ("File", f"{run.file_name}, SHA-256 {run.sha256}"),
@@ -76,7 +76,7 @@ def _lines(run: ImportRun, changes: Changes | None, undo: Undone | None) -> list
     return [*lines, _undo(run, undo)]
 
 
-def _undo(run: ImportRun, undo: Undone | None) -> str:
+def _undo(run: ImportRun, undo: ImportUndo | None) -> str:
     if undo is None:
         return "Nothing can be undone: it wrote nothing." if run.state not in IMPORTED else "It is undone."
     if undo.count:
@@ -84,7 +84,7 @@ def _undo(run: ImportRun, undo: Undone | None) -> str:
     return f"{undo.sentence}. There is nothing to undo." if not undo.left else f"{undo.sentence}."
 
 
-def _json(run: ImportRun, changes: Changes | None, undo: Undone | None) -> dict[str, Any]:
+def _json(run: ImportRun, changes: Changes | None, undo: ImportUndo | None) -> dict[str, Any]:
     return run_as_json(run) | {
         "changes": None if changes is None else changes_as_json(changes),
         "undo": None if undo is None else {"deleted": undo.deleted, "restored": undo.restored, "left": undo.reasons},

@@ -9,13 +9,13 @@ from typing import IO, Any
 from django.core.management.base import CommandParser
 
 from changes.models import Change, State
-from changes.plan import Planned
+from changes.plan import AnimalUndo
 from commands.arguments import add_safety_options
 from commands.base import StoreCommand, to_json
 from commands.exits import Exit, ExitError
 from files.management.base import add_run, ending
 from files.progress import Progress
-from files.undo import SeeLeft, Undone, undo_import, undoable
+from files.undo import ImportUndo, SeeLeft, undo_import, undoable
 from history.naming import who
 
 SHOWN = 20
@@ -45,7 +45,7 @@ class Command(StoreCommand):
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
         with ending(), tempfile.TemporaryFile("w+") as left:
 
-            def keep(animals: Sequence[Planned]) -> None:
+            def keep(animals: Sequence[AnimalUndo]) -> None:
                 left.writelines(_lines(animals, is_first=not left.tell()))
 
             see_left = keep if options["json"] else None
@@ -57,7 +57,7 @@ class Command(StoreCommand):
         if undone.left_count:
             raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
 
-    def _undo(self, number: int, progress: Progress, see_left: SeeLeft | None) -> Undone:
+    def _undo(self, number: int, progress: Progress, see_left: SeeLeft | None) -> ImportUndo:
         try:
             return undo_import(number, progress, see_left=see_left)
         except KeyboardInterrupt:
@@ -73,13 +73,13 @@ class Command(StoreCommand):
             self.confirm(f"{question}?", yes=False)
 
 
-def _lines(animals: Sequence[Planned], *, is_first: bool) -> Iterator[str]:
+def _lines(animals: Sequence[AnimalUndo], *, is_first: bool) -> Iterator[str]:
     for number, animal in enumerate(animals):
         comma = "" if is_first and not number else ","
         yield f"{comma}{to_json({'id': animal.animal, 'reason': animal.reason})}\n"
 
 
-def _json(undone: Undone, left: IO[str], *, dry_run: bool) -> Iterator[str]:
+def _json(undone: ImportUndo, left: IO[str], *, dry_run: bool) -> Iterator[str]:
     """Yield one JSON object in parts, each of which ends between two values."""
     head = {
         "import": undone.run.pk,
@@ -97,7 +97,7 @@ def _json(undone: Undone, left: IO[str], *, dry_run: bool) -> Iterator[str]:
     yield "]}"
 
 
-def _text(undone: Undone, *, dry_run: bool) -> str:
+def _text(undone: ImportUndo, *, dry_run: bool) -> str:
     left = f"{undone.left_count:,} left as {'it is' if undone.left_count == 1 else 'they are'}"
     run = undone.run
     did = "Dry run of undoing" if dry_run else "Undone,"
