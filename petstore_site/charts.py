@@ -45,10 +45,10 @@ class Row:
     def bar(self, longest: int, series: Sequence[Series]) -> Iterator[tuple[str, str, str]]:
         """Yield class, start and length in percent of each piece of a bar in a table, whose longest is `longest`."""
         start = 0.0
-        for each, figure in zip(series, self.figures, strict=True):
+        for kind, figure in zip(series, self.figures, strict=True):
             length = 100 * figure.value / longest if longest else 0.0
             if length:
-                yield each.css, f"{start:.2f}%", f"{length:.2f}%"
+                yield kind.css, f"{start:.2f}%", f"{length:.2f}%"
             start += length
 
 

@@ -26,7 +26,7 @@ class JSONFormatter(logging.Formatter):
             "logger": record.name,
         }
         if lines := getattr(record, "lines", None):
-            return _written([{**line, **each} for each in lines])
+            return _written([{**line, **fields} for fields in lines])
         line |= {"request_id": acting().request_id or "-", "message": record.getMessage()}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
@@ -58,7 +58,7 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         start = f"{datetime.fromtimestamp(record.created, UTC):%H:%M:%S} {record.levelname:<7}"
         if lines := getattr(record, "lines", None):
-            written = [f"{start} {each['request_id']} {on_one_line(each['message'])}" for each in lines]
+            written = [f"{start} {fields['request_id']} {on_one_line(fields['message'])}" for fields in lines]
             return redact("\n".join(written))
         line = f"{start} {acting().request_id or '-'} {on_one_line(record.getMessage())}"
         if record.exc_info:

@@ -52,12 +52,12 @@ def _parameters(query: str) -> dict[str, list[str]]:
     """
     if not PLAIN_QUERY.fullmatch(query):
         return dict(QueryDict(query.encode("latin-1"), encoding="utf-8").lists())
-    found: dict[str, list[str]] = {}
+    parameters: dict[str, list[str]] = {}
     for pair in query.split("&"):
         if pair:
             name, _, value = pair.partition("=")
-            found.setdefault(name, []).append(value)
-    return found
+            parameters.setdefault(name, []).append(value)
+    return parameters
 
 
 # --- Filters ---------------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ Filters = Mapping[str, Filter]
 
 def choice(choices: type[Enum], description: str) -> Filter:
     """Return a filter by exactly one of the choices."""
-    allowed = [each.value for each in choices]
+    allowed = [item.value for item in choices]
 
     def read(text: str) -> str:
         if text not in allowed:
@@ -188,7 +188,7 @@ class Listing:
         self.filters: Filters = filters or {}
         self._readers: Mapping[str, Callable[[str], Any]] = {
             "limit": _limit,
-            **{name: each.read for name, each in self.filters.items()},
+            **{name: one_filter.read for name, one_filter in self.filters.items()},
             "cursor": str,
         }
 

@@ -241,8 +241,8 @@ def mounted(path: str) -> str:
 
     A proxy may have removed all of that, its first parts, or nothing.
     """
-    found = settings.BASE_PATH and _start(settings.BASE_PATH).match(path)
-    return path[found.end() :] or "/" if found else path
+    base = settings.BASE_PATH and _start(settings.BASE_PATH).match(path)
+    return path[base.end() :] or "/" if base else path
 
 
 @lru_cache(maxsize=8)

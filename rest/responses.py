@@ -141,5 +141,5 @@ def revalidate(request: HttpRequest, response: HttpResponse) -> None:
 def names(if_none_match: str, tag: str) -> bool:
     """Return whether the value of `If-None-Match` names the tag (RFC 9110, section 13)."""
     return bool(if_none_match) and any(
-        each == "*" or each.removeprefix("W/") == tag for each in parse_etags(if_none_match)
+        entity == "*" or entity.removeprefix("W/") == tag for entity in parse_etags(if_none_match)
     )

@@ -28,8 +28,8 @@ class KeysetPagination(BasePagination):
         listing: Listing = view.listing  # type: ignore[attr-defined]  # of `OperationViewSet`
         return [
             *(
-                {"name": name, "in": "query", "required": False, "description": each.description, "schema": each.schema}
-                for name, each in listing.filters.items()
+                {"name": name, "in": "query", "required": False, "description": one.description, "schema": one.schema}
+                for name, one in listing.filters.items()
             ),
             {
                 "name": "limit",

@@ -76,8 +76,8 @@ class KeyCache:
         entry, is_new = self._entry(digest)
         if is_new:
             with self._filling(digest, entry):
-                found = await run(_one(digest))
-                entry.answer.set_result(_key_of(found))
+                rows = await run(_one(digest))
+                entry.answer.set_result(_key_of(rows))
         return entry.answer.result() if entry.answer.done() else await asyncio.wrap_future(entry.answer)
 
     def clear(self) -> None:
@@ -148,17 +148,17 @@ CALLER = """
 
 @cache
 def _statement() -> str:
-    found = APIKey.objects.filter(digest="").annotate(caller_id=RawSQL(CALLER, ()))  # noqa: S611 - a constant
-    return found.values_list(*CachedKey._fields).query.sql_with_params()[0] % "%(digest)s"
+    keys_with_caller = APIKey.objects.filter(digest="").annotate(caller_id=RawSQL(CALLER, ()))  # noqa: S611 - a constant
+    return keys_with_caller.values_list(*CachedKey._fields).query.sql_with_params()[0] % "%(digest)s"
 
 
 def _one(digest: str) -> Steps[list[Row]]:
     return (yield Statement(_statement(), {"digest": digest}))  # type: ignore[no-any-return]
 
 
-def _key_of(found: list[Row]) -> CachedKey | None:
+def _key_of(rows: list[Row]) -> CachedKey | None:
     """Return the key in the row that no model has read, if there is one: SQLite's datetimes have no time zone."""
-    return next((CachedKey._make(_in_utc(each) for each in row) for row in found), None)
+    return next((CachedKey._make(_in_utc(value) for value in row) for row in rows), None)
 
 
 def _in_utc(value: Any) -> Any:

@@ -116,7 +116,7 @@ def overview(pk: int) -> dict[str, Any]:
     now = timezone.now()
     key = APIKey.objects.select_related("replaces", "replaced_by").get(pk=pk)
     pairs = [(old, new) for old, new in ((getattr(key, "replaces", None), key), (key, key.replaced_by)) if old and new]
-    keys = {key, *(each for pair in pairs for each in pair)}
+    keys = {key, *(other for pair in pairs for other in pair)}
     use = _use(keys)
     return {
         "as_of": now,

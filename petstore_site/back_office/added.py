@@ -22,13 +22,13 @@ def added_by(stories: list[Story]) -> list[tuple[Story, Any, bool]]:
     """
     rows = _rows(stories)
     there = set(Pet.objects.filter(pk__in={row.id for row in rows}).values_list("pk", flat=True)) if rows else set()
-    found = {}
+    additions = {}
     for story in sorted(stories, key=lambda story: story.record.at):  # processes save their records at other times
         change = next((row for row in rows if _is_by(row, story.record)), None)
         if change is not None:
             rows.remove(change)
-        found[story.record.pk] = story, change, change is not None and change.id in there
-    return [found[story.record.pk] for story in stories]
+        additions[story.record.pk] = story, change, change is not None and change.id in there
+    return [additions[story.record.pk] for story in stories]
 
 
 def _rows(stories: list[Story]) -> list[Any]:

@@ -19,8 +19,8 @@ def names(actors: set[str], reader: Any) -> dict[str, tuple[str, str]]:
     ids = {actor.removeprefix(KEY) for actor in actors if actor.startswith(KEY)}
     if not ids or not reader.has_perm("apikeys.view_apikey"):
         return {}
-    found = APIKey.objects.filter(key_id__in=ids).values_list("key_id", "name", "contact")
-    return {f"{KEY}{key_id}": (name, contact) for key_id, name, contact in found}
+    rows = APIKey.objects.filter(key_id__in=ids).values_list("key_id", "name", "contact")
+    return {f"{KEY}{key_id}": (name, contact) for key_id, name, contact in rows}
 
 
 @register.simple_tag(takes_context=True)

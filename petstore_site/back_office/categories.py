@@ -41,8 +41,8 @@ def with_animals(categories: Sequence[Category]) -> dict[str, Any]:
     Each has its row, its bar (all have one scale), and its figures in words.
     """
     counts = {kind.number: kind.counts for kind in kinds()}
-    rows = [(each, row_of(each.pk, each.name, counts.get(each.pk, [0] * len(STATUSES)))) for each in categories]
-    rows.sort(key=lambda each: -each[1].total)
+    rows = [(one, row_of(one.pk, one.name, counts.get(one.pk, [0] * len(STATUSES)))) for one in categories]
+    rows.sort(key=lambda line: -line[1].total)
     longest = rows[0][1].total if rows else 0
     lines = [(category, row, list(row.bar(longest, STATUSES)), in_words(row)) for category, row in rows]
     return {"lines": lines, "animals": sum(map(sum, counts.values())), "statuses": STATUSES}
@@ -68,7 +68,7 @@ def alike(categories: Sequence[Category]) -> tuple[Category, Category] | None:
     """Return two categories, the older first, whose names an import would take for each other; None without such."""
     known = Similar(())
     by_name: dict[str, Category] = {}
-    for category in sorted(categories, key=lambda each: each.pk):
+    for category in sorted(categories, key=lambda category: category.pk):
         other = known.find(category.name)
         if other is not None:
             return by_name[other], category

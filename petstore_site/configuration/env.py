@@ -84,7 +84,7 @@ class Env:
     def _text(self, variable: Variable) -> str | None:
         """Return what was given, perhaps in the file that `<name>_FILE` names; None if that cannot be read."""
         name = variable.name
-        text, path = (self._texts.get(each, "").strip() for each in (name, f"{name}_FILE"))
+        text, path = (self._texts.get(variable_name, "").strip() for variable_name in (name, f"{name}_FILE"))
         if not variable.is_secret or not path:
             return text
         if text:

@@ -34,7 +34,7 @@ class Choice(admin.SimpleListFilter):
         value = self.value() or ""
         if not value:
             return queryset
-        known = {str(each) for each, _ in self.lookup_choices}
+        known = {str(choice) for choice, _ in self.lookup_choices}
         return queryset.filter(**{self.chosen: value}) if value in known else queryset.none()
 
 

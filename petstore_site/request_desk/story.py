@@ -68,7 +68,7 @@ def alike(record: RequestRecord) -> list[RequestRecord]:
     if record.key is None or record.status < 400:
         return []
     errors = RequestRecord.objects.filter(key=record.key).kept().errors().order_by("-pk")[:SEARCHED]
-    same = [each for each in errors if each.pk != record.pk and _kind(each) == _kind(record)]
+    same = [error for error in errors if error.pk != record.pk and _kind(error) == _kind(record)]
     return same[:MOST_ALIKE]
 
 

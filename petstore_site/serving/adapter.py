@@ -47,12 +47,12 @@ class Adapter:
 
         Raises `OverloadError`, `UnknownOutcomeError`, and `DatabaseError` if trying again would not help.
         """
-        found = self._routes.find(request.path)
-        if found is None:
+        place = self._routes.find(request.path)
+        if place is None:
             return _decline("none", "route") if request.is_api else None
         if reason := _unusual(request):
-            return _decline(found[0].name, reason)
-        request.route, request.argument = found
+            return _decline(place[0].name, reason)
+        request.route, request.argument = place
         begin_request(request.id)
         try:
             return await self._respond(request, read_body)

@@ -49,8 +49,8 @@ class StaffBackend(ModelBackend):
             return set()
         if not hasattr(user_obj, "every_permission"):
             user_obj.every_permission = usable(f"{app}.{codename}" for app, codename in _permissions(user_obj))
-        found: set[str] = user_obj.every_permission
-        return found
+        permissions: set[str] = user_obj.every_permission
+        return permissions
 
 
 def _permissions(user: User) -> Any:

@@ -73,7 +73,7 @@ class StaffMiddleware:
         """Respond with 429 to a form that was sent too often with a wrong password or code."""
         form = (response.context_data or {}).get("form")
         errors = form.errors.as_data() if isinstance(form, Form) else {}
-        if any(error.code in lockout.CODES for found in errors.values() for error in found):
+        if any(error.code in lockout.CODES for of_field in errors.values() for error in of_field):
             response.status_code = HTTPStatus.TOO_MANY_REQUESTS
             response["Retry-After"] = str(lockout.PERIOD)
         return response

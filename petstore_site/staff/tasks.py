@@ -48,7 +48,7 @@ class Task(NamedTuple):
     def level(self, held: Iterable[str]) -> str:
         """Return the level that these permissions are, or SOME."""
         mine = self.all.intersection(held)
-        return next((each for each in self.levels if self.permissions(each) == mine), SOME)
+        return next((level for level in self.levels if self.permissions(level) == mine), SOME)
 
     def some(self, held: Iterable[str]) -> str:
         """Return the single permissions in words: "see and edit"."""
@@ -107,7 +107,7 @@ def usable(held: Iterable[str]) -> set[str]:
     """Return the permissions that count: nothing is done with what can't be seen, by whatever mix of roles."""
     mine = {*held}
     seen = {subject for word, subject in map(_split, mine) if word in SIGHT}
-    return {each for each in mine if not (needed := _needed(each)) or needed in seen}
+    return {permission for permission in mine if not (needed := _needed(permission)) or needed in seen}
 
 
 def _needed(permission: str) -> str:

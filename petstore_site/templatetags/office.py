@@ -47,10 +47,10 @@ def contents(field: Any) -> Any:
 @register.filter
 def marked(text: str, needle: str) -> SafeString:
     """Return the text with what was searched for marked, where it is first."""
-    found = place(text, needle)
-    if found is None:
+    part = place(text, needle)
+    if part is None:
         return format_html("{}", text)
-    return format_html("{}<mark>{}</mark>{}", text[: found.start], text[found], text[found.stop :])
+    return format_html("{}<mark>{}</mark>{}", text[: part.start], text[part], text[part.stop :])
 
 
 @register.filter

@@ -36,22 +36,22 @@ def summary() -> dict[str, Any]:
                 "tally": tally,
                 "sunset": settings.API_DEPRECATIONS.get(route, {}).get("sunset"),
             }
-            for route, tally in sorted(by_route.items(), key=lambda found: -found[1].total)
+            for route, tally in sorted(by_route.items(), key=lambda row: -row[1].total)
         ],
     }
 
 
 def _tallies(use: Any, column: str) -> dict[Any, RequestCount]:
-    found: dict[Any, RequestCount] = defaultdict(RequestCount)
+    tallies: dict[Any, RequestCount] = defaultdict(RequestCount)
     counts = use.order_by().values_list(column, "status_class").annotate(Sum("count"))
     for value, status_class, count in counts:
-        found[value].add(status_class, count)
-    return found
+        tallies[value].add(status_class, count)
+    return tallies
 
 
 def _sum(tallies: Iterable[RequestCount]) -> RequestCount:
     every = list(tallies)
-    return RequestCount(*(sum(getattr(each, part) for each in every) for part in ("total", "rejected", "failed")))
+    return RequestCount(*(sum(getattr(tally, part) for tally in every) for part in ("total", "rejected", "failed")))
 
 
 def _keys(by_key: dict[int, RequestCount]) -> list[dict[str, Any]]:

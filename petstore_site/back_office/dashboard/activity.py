@@ -35,9 +35,9 @@ def activity(user: Any) -> dict[str, Any] | None:
     others = [part() for permission, part in OTHERS.items() if user.has_perm(permission)]
     events = []
     if user.has_perm("pets.view_pet"):
-        found = log.changes(log.Filters(), count=MOST).changes
-        tell(found, user)
-        events = [Event(change.made_at, change=change) for change in found]
+        changes = log.changes(log.Filters(), count=MOST).changes
+        tell(changes, user)
+        events = [Event(change.made_at, change=change) for change in changes]
     elif not others:
         return None
     if others:

@@ -13,25 +13,25 @@ MOST = 9
 
 def in_stock() -> dict[str, Any]:
     """Return a row with its bar and icon for each of the largest categories, and the totals of each status."""
-    found = sorted(kinds(), key=lambda kind: -sum(kind.counts))
-    longest = sum(found[0].counts) if found else 0
-    rows = [(row_of(kind.number, kind.name, kind.counts), kind.icon or "paw-print") for kind in found[:MOST]]
+    stocks = sorted(kinds(), key=lambda stock: -sum(stock.counts))
+    longest = sum(stocks[0].counts) if stocks else 0
+    rows = [(row_of(stock.number, stock.name, stock.counts), stock.icon or "paw-print") for stock in stocks[:MOST]]
     totals = [
         Figure(value, listed("pets_pet", status__exact=status))
-        for status, value in zip(PetStatus.values, _sums(found), strict=True)
+        for status, value in zip(PetStatus.values, _sums(stocks), strict=True)
     ]
     return {
         "statuses": STATUSES,
         "rows": [(row, list(row.bar(longest, STATUSES)), icon) for row, icon in rows],
-        "others": _others(found[MOST:]) if found[MOST:] else None,
+        "others": _others(stocks[MOST:]) if stocks[MOST:] else None,
         "totals": totals,
         "all": Figure(sum(figure.value for figure in totals), listed("pets_pet")),
     }
 
 
-def _sums(found: list[CategoryStock]) -> list[int]:
-    return [sum(kind.counts[position] for kind in found) for position in range(len(STATUSES))]
+def _sums(stocks: list[CategoryStock]) -> list[int]:
+    return [sum(stock.counts[position] for stock in stocks) for position in range(len(STATUSES))]
 
 
-def _others(found: list[CategoryStock]) -> Row:
-    return Row(f"{len(found):,} other {'category' if len(found) == 1 else 'categories'}", [*map(Figure, _sums(found))])
+def _others(rest: list[CategoryStock]) -> Row:
+    return Row(f"{len(rest):,} other {'category' if len(rest) == 1 else 'categories'}", [*map(Figure, _sums(rest))])

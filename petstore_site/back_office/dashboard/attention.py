@@ -137,7 +137,11 @@ def _concerns() -> list[Concern]:
     use = ("apikeys.view_apikey", "apikeys.view_keyusage")
     troubled = ImportRun.objects.troubled_since(_week_ago())
     expiring = APIKey.objects.expiring_within(SOON).order_by("expires_at", "pk")
-    routes = [route for route, each in settings.API_DEPRECATIONS.items() if each["sunset"] - timezone.now() < NEAR]
+    routes = [
+        route
+        for route, deprecation in settings.API_DEPRECATIONS.items()
+        if deprecation["sunset"] - timezone.now() < NEAR
+    ]
     return [
         Concern(("pets.change_pet",), late(), ("what", "who", "made_at", "pk"), _changes),
         Concern(("pets.view_importrun",), troubled, ("file_name", "state", "started_at", "rejected"), _imports),
@@ -159,10 +163,10 @@ def attention(user: Any) -> dict[str, Any] | None:
 def _waiting(concerns: list[Concern]) -> dict[int, list[WorkItem]]:
     """Return what waits, by the position of its concern: all of it by one statement."""
     first, *others = [_part(kind, concern) for kind, concern in enumerate(concerns)]
-    found = defaultdict(list)
+    items = defaultdict(list)
     for kind, *row in first.union(*others, all=True).order_by():
-        found[kind].append(WorkItem(*row))
-    return found
+        items[kind].append(WorkItem(*row))
+    return items
 
 
 def _part(kind: int, concern: Concern) -> Any:

@@ -39,10 +39,10 @@ def of_days(in_stock: dict[str, Any] | None, in_use: dict[str, Any] | None) -> d
     parts = [_animals(days, in_stock)] if in_stock else []
     if in_use:
         parts.append(_requests(days, in_use["days"]))
-    columns = [column for _, found in parts for column in found]
+    columns = [column for _, of_part in parts for column in of_part]
     rows = list(zip(days, zip(*(figures for _, figures in columns), strict=True), strict=True)) if columns else []
     return {
-        "tiles": [tile for found, _ in parts for tile in found],
+        "tiles": [tile for of_part, _ in parts for tile in of_part],
         "columns": [title for title, _ in columns],
         "days": rows[::-1],
     }

@@ -93,8 +93,8 @@ class Command(migrate.Command):
 def _is_before_1_5(database: BaseDatabaseWrapper) -> bool:
     """Return whether only some of the migrations that one of ours replaces were applied: the others are gone."""
     applied = MigrationRecorder(database).applied_migrations()
-    ours = [each for each in MigrationLoader(None).replacements.values() if each.app_label == "pets"]
-    were_applied = [{name in applied for name in each.replaces} for each in ours]
+    ours = [migration for migration in MigrationLoader(None).replacements.values() if migration.app_label == "pets"]
+    were_applied = [{name in applied for name in migration.replaces} for migration in ours]
     return {True, False} in were_applied
 
 

@@ -110,7 +110,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
 
     @admin.display(description="name", ordering=Coalesce(NullIf("first_name", Value("")), "username"))
     def name(self, member: User) -> str:
-        own = (each for each in (member.get_username(), member.email) if each and each != _name(member))
+        own = (text for text in (member.get_username(), member.email) if text and text != _name(member))
         return format_html("{}<small>{}</small>", _name(member), ", ".join(own))
 
     @admin.display(description="roles")
@@ -125,9 +125,9 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
 
     @admin.display(description="second factor")
     def second_factor(self, member: Any) -> str:
-        kinds = {each.type for each in member.authenticator_set.all()}
-        found = [(name, label) for kind, name, label in SECOND_FACTORS if kind in kinds]
-        return format_html_join(", ", "{} {}", ((icon(name), label) for name, label in found)) or NOTHING
+        kinds = {factor.type for factor in member.authenticator_set.all()}
+        icons = [(name, label) for kind, name, label in SECOND_FACTORS if kind in kinds]
+        return format_html_join(", ", "{} {}", ((icon(name), label) for name, label in icons)) or NOTHING
 
     def get_fieldsets(self, request: Any, obj: User | None = None) -> Any:
         """Return the fields, of which only a superuser has those that give more than an administrator has."""
@@ -185,11 +185,11 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         if member is not None:
             is_locked = lockout.is_locked(member.get_username())
             factors = [*member.authenticator_set.all()]
-            codes = next((each.wrap() for each in factors if each.type == Authenticator.Type.RECOVERY_CODES), None)
+            codes = next((one.wrap() for one in factors if one.type == Authenticator.Type.RECOVERY_CODES), None)
             more = {
                 "is_locked": is_locked,
                 "state": state_of(member, is_locked=is_locked),
-                "factors": [each for each in factors if each.type != Authenticator.Type.RECOVERY_CODES],
+                "factors": [factor for factor in factors if factor.type != Authenticator.Type.RECOVERY_CODES],
                 "codes_left": codes and len(codes.get_unused_codes()),
             }
         return super().change_view(request, object_id, form_url, (extra_context or {}) | more)

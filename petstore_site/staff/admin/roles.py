@@ -71,7 +71,7 @@ class RoleForm(forms.ModelForm):
 
     def is_limited(self) -> bool:
         """Return whether a level is missing that someone else could give."""
-        return any({*task.levels} - {each for each, _ in self.fields[name].choices} for name, task in TASKS.items())  # type: ignore[attr-defined]  # ChoiceFields
+        return any({*task.levels} - {level for level, _ in self.fields[name].choices} for name, task in TASKS.items())  # type: ignore[attr-defined]  # ChoiceFields
 
     def _chosen(self, task: Task, level: str) -> frozenset[str]:
         return task.all & self.held if level == SOME else task.permissions(level)

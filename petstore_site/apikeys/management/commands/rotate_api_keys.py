@@ -67,7 +67,7 @@ class Command(StoreCommand):
             text = "\n\n".join([*(rotated(*item) for item in done), f"Rotated {_keys(done)}."])
             self.show(text, with_secrets)
             return
-        secrets_file.write(file, "".join(f"{to_json(each)}\n" for each in with_secrets))
+        secrets_file.write(file, "".join(f"{to_json(key)}\n" for key in with_secrets))
         without = [as_json(new, replaces=as_json(old)) for old, new, _ in done]
         self.show(f"Rotated {_keys(done)}. The new keys are in {file}. Send them out, then delete it.", without)
 
