@@ -124,7 +124,7 @@ class TestThroughNginx:
     def test_an_address_has_200_requests_at_once(self, behind: tuple[Gunicorn, Nginx]) -> None:
         """Nginx ends a body that does not come after 10 s, so on a busy machine it takes a few more than 200."""
         _, nginx = behind
-        begun, statuses = request("/v1/pets", "Content-Length: 2", method="POST"), []
+        begun, statuses = request("/v1/pets", "Content-Length: 2", method="POST"), list[int]()
         with ExitStack() as stack:
             while 503 not in statuses and len(statuses) < 2000:
                 stack.enter_context(opened(nginx.plain, "127.0.0.3")).sendall(begun)
