@@ -263,7 +263,7 @@ openapi: $(DEV)
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) docs/openapi.yaml
 
 settings: $(BASE)
-	@$(PY) -m petstore_site.configuration.variables >docs/settings.md
+	@$(PY) -m tests.settings_page >docs/settings.md
 
 clients: python
 	@$(PYTHON) -m clients.build

@@ -5,8 +5,9 @@ import re
 import pytest
 
 from petstore_site.configuration.env import Variable
-from petstore_site.configuration.variables import GROUPS, page
+from petstore_site.configuration.variables import GROUPS
 from tests.server import ROOT
+from tests.settings_page import page
 
 LISTED = [variable for variables in GROUPS.values() for variable in variables]
 READERS = [ROOT / "deploy" / "gunicorn.conf.py", *(ROOT / "petstore_site").rglob("*.py")]

@@ -1,11 +1,10 @@
 """Every environment variable that the service reads: name, parser, default, meaning.
 
-`settings.py` and gunicorn's configuration read them from here, and `make settings` writes docs/settings.md from here.
+`settings.py` and gunicorn's configuration read them from here, and `tests/settings_page.py` writes docs/settings.md.
 gunicorn's master imports this file, so that it must not import Django (deploy/gunicorn.conf.py).
 """
 
 import os
-import sys
 
 from petstore_site.configuration.addresses import api_address, cache_address, collector_address, origins, sentry_address
 from petstore_site.configuration.env import ByEnvironment, Env, Variable, choice, flag, integer, items
@@ -147,44 +146,3 @@ GONE = {
 def env() -> Env:
     """Return the environment variables of this process as settings."""
     return Env(os.environ, (variable for variables in GROUPS.values() for variable in variables), GONE)
-
-
-HEAD = """\
-# Settings
-
-For operators. All settings are environment variables. If one is wrong, the service doesn't start, and lists all
-mistakes. In production and staging, `SECRET_KEY`, `ALLOWED_HOSTS` and `DATABASE_URL` are required.
-
-For a setting marked ƒ, you can set `NAME_FILE` instead of `NAME`: the path of a file with the value.
-
-<!-- Written by `make settings` from petstore_site/configuration/variables.py. Change that file. -->
-"""
-
-
-def page() -> str:
-    """Return docs/settings.md."""
-    return HEAD + "".join(_table(title, variables) for title, variables in GROUPS.items())
-
-
-def _table(title: str, variables: list[Variable]) -> str:
-    rows = [f"| `{one.name}`{' ƒ' if one.is_secret else ''} | {_default(one)} | {one.meaning} |" for one in variables]
-    return "\n".join([f"\n## {title}\n", "| variable | default | meaning |", "| --- | --- | --- |", *rows, ""])
-
-
-def _default(variable: Variable) -> str:
-    default = variable.default
-    if variable.shown or default in ("", (), None):
-        return variable.shown or "none"
-    if not isinstance(default, ByEnvironment):
-        return _code(default)
-    if default.staging == default.production:
-        return f"{_code(default.production)}, in development {_code(default.development)}"
-    return f"{_code(default.production)} in production"
-
-
-def _code(value: object) -> str:
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())
