@@ -70,8 +70,8 @@ class BulkPlan:
 def plan(seen: Versions, column: str, value: Value, *, lock: bool = False) -> BulkPlan:
     """Sort the animals in `seen` into those to change, those that are so already, and those changed since."""
     made = BulkPlan(column, value)
-    found = Pet.objects.filter(pk__in=[*seen]).defer("created_at", "updated_at").order_by("pk")
-    pets = {pet.pk: pet for pet in (found.select_for_update() if lock else found)}
+    locked = Pet.objects.filter(pk__in=[*seen]).defer("created_at", "updated_at").order_by("pk")
+    pets = {pet.pk: pet for pet in (locked.select_for_update() if lock else locked)}
     latest = dict(Pet.history.filter(id__in=[*seen]).order_by().values_list("id").annotate(Max("history_id")))
     for number in seen:
         pet = pets.get(number)
@@ -120,10 +120,10 @@ def select(animals: QuerySet[Pet], *, user: AbstractBaseUser, filters: str = "",
     selection = Selection.objects.create(user_id=user.pk, filters=filters)
     counts: Counter[tuple[str, int]] = Counter()
     latest = animals.order_by("pk").annotate(latest=latest_change_of_each(Pet.history))
-    found = latest.values_list("pk", "latest", "status", "category_id")
+    keys = latest.values_list("pk", "latest", "status", "category_id")
     last: int | None = 0
     while last is not None:
-        rows = list(found.filter(pk__gt=last)[:READ])
+        rows = list(keys.filter(pk__gt=last)[:READ])
         last = rows[-1][0] if len(rows) == READ else None
         counts.update(row[2:] for row in rows)
         blocks = [[row[:2] for row in rows[start : start + BLOCK]] for start in range(0, len(rows), BLOCK)]

@@ -75,10 +75,10 @@ def changes(filters: Filters, *, before: str = "", count: int = 50) -> ChangePag
     """Return a page of the changes; `before` is the `older` of the page before it."""
     place = _place(before)
     rows = _singles(filters, place, count + 1)
-    found: list[AnyChange] = [*_records(filters, place, count + 1), *map(UnrecordedChange.of_row, rows)]
-    found.sort(key=_order, reverse=True)
-    shown = found[:count]
-    older = "" if len(found) <= count else "~".join(map(str, (shown[-1].made_at.isoformat(), *_order(shown[-1])[1:])))
+    listed: list[AnyChange] = [*_records(filters, place, count + 1), *map(UnrecordedChange.of_row, rows)]
+    listed.sort(key=_order, reverse=True)
+    shown = listed[:count]
+    older = "" if len(listed) <= count else "~".join(map(str, (shown[-1].made_at.isoformat(), *_order(shown[-1])[1:])))
     note(shown, rows)
     return ChangePage(shown, older)
 
@@ -107,8 +107,8 @@ def actors(reader: Any) -> list[tuple[str, str]]:
     """Return who changed something lately, each with their name as far as `reader` can see it, by name."""
     rows = lately(change=None, import_run=None).values_list("actor")
     records = newest(Change.objects.all()).values_list("who")
-    found = names_of((actor for (actor,) in rows.union(records).order_by() if actor), reader)
-    return sorted(((actor, name) for actor, (name, _) in found.items()), key=lambda pair: pair[1].casefold())
+    names = names_of((actor for (actor,) in rows.union(records).order_by() if actor), reader)
+    return sorted(((actor, name) for actor, (name, _) in names.items()), key=lambda pair: pair[1].casefold())
 
 
 def lately(*conditions: Q, **filters: Any) -> QuerySet[Any]:
@@ -124,15 +124,15 @@ def newest(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 def animals_named(needle: str) -> set[int]:
     """Return the IDs of animals that had a name or a reference with this part, or were deleted with it, lately."""
-    found = lately(Q(name__matches=needle) | Q(external_reference__matches=needle)).values_list("id", flat=True)
-    return {*found[:SEARCHED]} if fold_needle(needle) else set()
+    ids = lately(Q(name__matches=needle) | Q(external_reference__matches=needle)).values_list("id", flat=True)
+    return {*ids[:SEARCHED]} if fold_needle(needle) else set()
 
 
 def rows(change: AnyChange) -> QuerySet[Any]:
     """Return the rows of history of a change, in the order of its animals, which is that of a file."""
     column, value = source(change)
-    found: QuerySet[Any] = _rows().filter(**{SOURCES[column]: value}).order_by("history_id")
-    return found
+    queryset: QuerySet[Any] = _rows().filter(**{SOURCES[column]: value}).order_by("history_id")
+    return queryset
 
 
 SOURCES = {"history_id": "history_id", "import_run_id": "import_run_id", "bulk_change_id": "change_id"}
@@ -155,8 +155,8 @@ def animals(
         wanted = wanted.filter(LATER)
     elif SHOWN[show]:
         wanted = wanted.filter(history_type=SHOWN[show])
-    found = list(wanted[: count + 1])
-    return beside(found[:count]), found[count - 1].history_id if len(found) > count else None
+    read = list(wanted[: count + 1])
+    return beside(read[:count]), read[count - 1].history_id if len(read) > count else None
 
 
 def changed_since(change: AnyChange) -> int:
@@ -172,8 +172,8 @@ def flows(change: AnyChange) -> list[tuple[str, str, int]]:
     words: dict[str | None, str] = dict(PetStatus.choices) | {None: "a deleted category"}
     moved = rows(change).filter(history_type="~").order_by()
     counted = moved.values_list(Subquery(EARLIER.values(name)[:1]), name).annotate(count=Count("pk"))
-    found = [(words.get(before, before), words.get(after, after), count) for before, after, count in counted]
-    return sorted(found, key=lambda flow: -flow[2])
+    counts = [(words.get(before, before), words.get(after, after), count) for before, after, count in counted]
+    return sorted(counts, key=lambda flow: -flow[2])
 
 
 def animals_in_parts(change: AnyChange) -> Iterator[list[AnimalRow]]:
@@ -184,11 +184,11 @@ def animals_in_parts(change: AnyChange) -> Iterator[list[AnimalRow]]:
         yield rows
 
 
-def beside(found: Iterable[Any]) -> list[AnimalRow]:
+def beside(rows: Iterable[Any]) -> list[AnimalRow]:
     """Return these rows of history with their animals before, now, and what happened since."""
-    found = [*found]
-    now = Pet.objects.select_related("category").in_bulk([row.id for row in found])
-    read = [AnimalRow(row, former_of(row), now.get(row.id), None) for row in found]
+    rows = [*rows]
+    now = Pet.objects.select_related("category").in_bulk([row.id for row in rows])
+    read = [AnimalRow(row, former_of(row), now.get(row.id), None) for row in rows]
     since = _newest([row.row for row in read if not _is_as_set(row)])
     return [row._replace(since=since.get(row.row.history_id)) for row in read]
 
@@ -211,14 +211,14 @@ def _is_as_set(of: AnimalRow) -> bool:
     return now is not None and all(getattr(now, name) == getattr(row, name) for name in names)
 
 
-def _newest(found: Sequence[Any]) -> dict[int, Any]:
+def _newest(rows: Sequence[Any]) -> dict[int, Any]:
     """Return by row of history the newest row of the same animal, if that is another one."""
-    if not found:
+    if not rows:
         return {}
     last = Pet.history.filter(id=OuterRef("id")).order_by("-history_id").values("history_id")[:1]
-    these = Pet.history.filter(history_id__in=[row.history_id for row in found]).order_by()
+    these = Pet.history.filter(history_id__in=[row.history_id for row in rows]).order_by()
     newest = {row.id: row for row in _rows().filter(history_id__in=these.values_list(Subquery(last)))}
-    return {row.history_id: newest[row.id] for row in found if newest[row.id].history_id != row.history_id}
+    return {row.history_id: newest[row.id] for row in rows if newest[row.id].history_id != row.history_id}
 
 
 def _rows() -> QuerySet[Any]:
@@ -230,8 +230,8 @@ def _rows() -> QuerySet[Any]:
     return read.defer("change__left", "import_run__rejects", "import_run__change__left")
 
 
-def _with_undone(found: QuerySet[Change]) -> QuerySet[Change]:
-    return found.select_related("imported", "selection", "undo_of__imported", "undo_of__undo_of__imported")
+def _with_undone(records: QuerySet[Change]) -> QuerySet[Change]:
+    return records.select_related("imported", "selection", "undo_of__imported", "undo_of__undo_of__imported")
 
 
 Place = tuple[datetime, int, int]
@@ -251,40 +251,40 @@ def _place(before: str) -> Place | None:
 
 
 def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
-    found = _with_undone(Change.objects.order_by("-made_at", "-pk")).defer("left")
+    records = _with_undone(Change.objects.order_by("-made_at", "-pk")).defer("left")
     if filters.kind:
-        found = found.filter(kind=filters.kind)
+        records = records.filter(kind=filters.kind)
     if filters.who:
-        found = found.filter(who=filters.who)
+        records = records.filter(who=filters.who)
     if filters.animals is not None:
-        rows = Pet.history.filter(id__in=filters.animals)
-        found = found.filter(
-            Q(pk__in=rows.exclude(change=None).values("change")) | Q(imported__in=rows.values("import_run"))
+        history = Pet.history.filter(id__in=filters.animals)
+        records = records.filter(
+            Q(pk__in=history.exclude(change=None).values("change")) | Q(imported__in=history.values("import_run"))
         )
-    found = _in_days(found, "made_at", filters)
+    records = _in_days(records, "made_at", filters)
     if place is not None:
         at, is_row, number = place
-        found = found.filter(made_at__lte=at) if is_row else found.filter(_before("made_at", "pk", at, number))
-    return list(found[:count])
+        records = records.filter(made_at__lte=at) if is_row else records.filter(_before("made_at", "pk", at, number))
+    return list(records[:count])
 
 
 def _singles(filters: Filters, place: Place | None, count: int) -> list[Any]:
     if filters.kind not in {"", Kind.EDIT, Kind.DELETION}:
         return []
-    found = _rows().filter(change=None, import_run=None, undo_of=None)
-    found = found.order_by("-history_date", "-history_id")
+    rows = _rows().filter(change=None, import_run=None, undo_of=None)
+    rows = rows.order_by("-history_date", "-history_id")
     if filters.kind:
-        found = found.filter(history_type__in="-" if filters.kind == Kind.DELETION else "+~")
+        rows = rows.filter(history_type__in="-" if filters.kind == Kind.DELETION else "+~")
     if filters.who:
-        found = found.filter(actor=filters.who)
+        rows = rows.filter(actor=filters.who)
     if filters.animals is not None:
-        found = found.filter(id__in=filters.animals)
-    found = _in_days(found, "history_date", filters)
+        rows = rows.filter(id__in=filters.animals)
+    rows = _in_days(rows, "history_date", filters)
     if place is not None:
         at, is_row, number = place
         same = _before("history_date", "history_id", at, number) if is_row else Q(history_date__lt=at)
-        found = found.filter(same)
-    return list(found[:count])
+        rows = rows.filter(same)
+    return list(rows[:count])
 
 
 def _before(when: str, pk: str, at: datetime, number: int) -> Q:
@@ -292,12 +292,12 @@ def _before(when: str, pk: str, at: datetime, number: int) -> Q:
     return Q(**{f"{when}__lte": at}) & (Q(**{f"{when}__lt": at}) | Q(**{f"{pk}__lt": number}))
 
 
-def _in_days(found: QuerySet[Any], when: str, filters: Filters) -> QuerySet[Any]:
+def _in_days(queryset: QuerySet[Any], when: str, filters: Filters) -> QuerySet[Any]:
     if filters.day_from:
-        found = found.filter(**{f"{when}__gte": datetime.combine(filters.day_from, time(), UTC)})
+        queryset = queryset.filter(**{f"{when}__gte": datetime.combine(filters.day_from, time(), UTC)})
     if filters.day_to:
-        found = found.filter(**{f"{when}__lt": datetime.combine(filters.day_to, time(), UTC) + timedelta(days=1)})
-    return found
+        queryset = queryset.filter(**{f"{when}__lt": datetime.combine(filters.day_to, time(), UTC) + timedelta(days=1)})
+    return queryset
 
 
 def running_import(filters: Filters) -> list[AnyChange]:
@@ -308,17 +308,17 @@ def running_import(filters: Filters) -> list[AnyChange]:
     return [UnrecordedChange.of_import(run) for run in running.defer("rejects") if filters.who in {"", run.who}]
 
 
-def note(found: Sequence[AnyChange], rows: Sequence[Any] = ()) -> None:
+def note(changes: Sequence[AnyChange], rows: Sequence[Any] = ()) -> None:
     """Read for all of them at once what undid each, and the one animal of those that are about one, but for imports.
 
     `rows` are those rows of history that were read before.
     """
     undos: dict[str, list[Change]] = {}
-    for undo in undos_of(found):
+    for undo in undos_of(changes):
         undos.setdefault(str(undo.undo_of_id or f"r{undo.undo_of_row}"), []).append(undo)
-    for change in found:
+    for change in changes:
         change.known_undos = undos.get(change.key, [])
-    ones = {change.key: change for change in found if change.animals == 1 and change.run is None}
+    ones = {change.key: change for change in changes if change.animals == 1 and change.run is None}
     missing = ones.keys() - {f"r{row.history_id}" for row in rows}
     if missing:
         of = Q(history_id__in=[key[1:] for key in missing if key.startswith("r")])

@@ -56,7 +56,7 @@ def begin(category: Category, into: Category, *, user: AbstractBaseUser) -> Chan
 
 def described(category: Category, into: Category) -> str:
     """Return what a merge does, as its record says it."""
-    return " into ".join(Truncator(each.name).chars(CUT) for each in (category, into))
+    return " into ".join(Truncator(one.name).chars(CUT) for one in (category, into))
 
 
 def move_block(merge: Change) -> bool:
@@ -66,9 +66,9 @@ def move_block(merge: Change) -> bool:
         return False
     animals = Pet.objects.filter(category=merge.merged_category)
     block = animals.filter(pk__in=[*animals.order_by("status", "pk").values_list("pk", flat=True)[:BLOCK]])
-    values = {each.pop("pk"): each for each in block.order_by("pk").select_for_update().values("pk", *NAMES)}
+    values = {row.pop("pk"): row for row in block.order_by("pk").select_for_update().values("pk", *NAMES)}
     if values:
-        moved = {number: each | {CATEGORY.name: merge.into_category} for number, each in values.items()}
+        moved = {number: row | {CATEGORY.name: merge.into_category} for number, row in values.items()}
         change_animals(moved, timezone.now(), merge)
     merge.changed += len(values)
     merge.passed = merge.changed

@@ -94,12 +94,12 @@ def rows_before(
     parameters: list[Any] = [value, INT64_MAX if reached is None else reached, value]
     if animals is not None:
         where, parameters = f"{where} AND id {AMONG[connection.vendor]}", [*parameters, listed(animals)]
-    found = read(
+    next_rows = read(
         f"SELECT history_id, history_type FROM pets_petchange WHERE {where} "
         f"ORDER BY {column} DESC, history_id DESC LIMIT {BLOCK}",
         parameters,
     )
-    return [row for row, did in found if did == found[0][1] or not alike]
+    return [row for row, did in next_rows if did == next_rows[0][1] or not alike]
 
 
 # An animal that is as the change left it, as its last one, goes back whole if its former category is there and its
@@ -162,24 +162,24 @@ def planned(change: AnyChange, rows: Sequence[int], *, category: int | None = No
         other=each(f"n.{{c}} {DIFFERS[connection.vendor]} h.{{c}}", " OR "),
         among=among,
     )
-    found = read(statement, [*([listed(undoings)] if undoings else []), listed(rows)])
-    is_complete = all(row[-2] or row[1] == "+" for row in found)  # what was added had no category before
-    gone = {} if is_complete else {each.pk: each.name for each in deleted_categories(change)}
+    read_rows = read(statement, [*([listed(undoings)] if undoings else []), listed(rows)])
+    is_complete = all(row[-2] or row[1] == "+" for row in read_rows)  # what was added had no category before
+    gone = {} if is_complete else {deleted.pk: deleted.name for deleted in deleted_categories(change)}
     taken = {*Category.objects.filter(name__in=gone.values()).values_list("name", flat=True)} if gone else set()
     reasons = {number: NAME_TAKEN if name in taken else "" for number, name in gone.items()}
-    yield from (_Decision(row, category, reasons).decide() for row in found)
+    yield from (_Decision(row, category, reasons).decide() for row in read_rows)
 
 
 def whole(rows: Sequence[int]) -> list[AnimalUndo]:
     """Lock the animals of these rows of a change until the transaction ends, and return those that go back whole."""
     vendor = connection.vendor
     lock = "FOR UPDATE OF p" if vendor == "postgresql" else ""  # SQLite has one writer
-    found = read(WHOLE.format(among=AMONG[vendor], differs=DIFFERS[vendor], lock=lock), [listed(rows)])
+    animals = read(WHOLE.format(among=AMONG[vendor], differs=DIFFERS[vendor], lock=lock), [listed(rows)])
     return [
         AnimalUndo(row, animal, does="-")
         if did == "+"
         else AnimalUndo(row, animal, does="~", back_to=back_to, is_sold=is_sold)
-        for row, animal, did, back_to, is_sold in found
+        for row, animal, did, back_to, is_sold in animals
     ]
 
 

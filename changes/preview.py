@@ -52,26 +52,26 @@ def plan(change: AnyChange, *, named: bool = True) -> UndoPlan:
     is_exact = change.animals <= BLOCK
     most = change.animals if is_exact else LISTED * named
     numbers = rows_before(change, None, alike=False)[:most] if most else []
-    found = [*planned(change, numbers)] if numbers else []
+    undos = [*planned(change, numbers)] if numbers else []
     does = Counter({"~": change.changed, "-": change.added, "+": change.deleted})
     if is_exact:
-        does = Counter(each.does for each in found)
-    counts = does["~"], does["+"], does["-"], sum(bool(each.reason) for each in found) if is_exact else 0
+        does = Counter(undo.does for undo in undos)
+    counts = does["~"], does["+"], does["-"], sum(bool(undo.reason) for undo in undos) if is_exact else 0
     if not named:
         return UndoPlan(*counts, is_exact)
-    shown = [each for each in found if each.does][:LISTED]
-    left = [each for each in found if each.reason][:LISTED]
-    named_rows = rows(change).filter(history_id__in=[each.row for each in (*shown, *left)])
+    shown = [undo for undo in undos if undo.does][:LISTED]
+    left = [undo for undo in undos if undo.reason][:LISTED]
+    named_rows = rows(change).filter(history_id__in=[undo.row for undo in (*shown, *left)])
     read = {row.row.history_id: row for row in beside(named_rows)}
     fields = _in_words(change)
-    flows = Counter(flow for each in found if each.does == "~" and is_exact for flow in fields(each))
+    flows = Counter(flow for undo in undos if undo.does == "~" and is_exact for flow in fields(undo))
     return UndoPlan(
         *counts,
         is_exact,
         [(*flow, count) for flow, count in flows.items()] if len(flows) <= FLOWS else [],
-        [(read[each.row].row, each.does, fields(each)) for each in shown],
-        [(read[each.row], each.reason) for each in left],
-        any(each.reason == CATEGORY_GONE for each in found),
+        [(read[undo.row].row, undo.does, fields(undo)) for undo in shown],
+        [(read[undo.row], undo.reason) for undo in left],
+        any(undo.reason == CATEGORY_GONE for undo in undos),
     )
 
 
@@ -80,14 +80,14 @@ def _in_words(change: AnyChange) -> Callable[[AnimalUndo], list[tuple[str, str, 
 
     Categories that the undo brings back are named too.
     """
-    categories = {each.pk: str(each) for each in Category.objects.all()}
+    categories = {category.pk: str(category) for category in Category.objects.all()}
     fields: Any = Pet._meta.fields  # noqa: SLF001 - Django's documented name
     labels = {field.attname: capfirst(str(field.verbose_name)) for field in fields}
 
     def word(name: str, value: Any) -> str:
         if name == CATEGORY.name:
             if value not in categories:
-                back = {each.pk: str(each) for each in deleted_categories(change)}
+                back = {category.pk: str(category) for category in deleted_categories(change)}
                 categories.update({value: "a deleted category"} | back)
             return categories[value]
         return str(PetStatus(value).label) if name == STATUS.name else value or "none"

@@ -227,12 +227,12 @@ def _undo_block(
         return []
     plan = whole(rows)
     _write(plan, undo)
-    if rest := [*{*rows}.difference(each.row for each in plan)]:
+    if rest := [*{*rows}.difference(step.row for step in plan)]:
         decided = [*planned(change, rest, category=category)]
         _restore_categories(decided, change, undo)
         _write(decided, undo)
         plan += decided
-    left = [each.left for each in plan if each.reason]
+    left = [step.left for step in plan if step.reason]
     undo.left = [*undo.left, *left][:LEFT_LISTED]
     undo.left_count += len(left)
     undo.passed += len(rows)
@@ -242,16 +242,16 @@ def _undo_block(
 
 def _write(plan: Sequence[AnimalUndo], undo: Change) -> None:
     now = timezone.now()
-    deletes, sets, adds = ([each for each in plan if each.does == does] for does in "-~+")
+    deletes, sets, adds = ([step for step in plan if step.does == does] for does in "-~+")
     if deletes:
-        delete_animals([each.animal for each in deletes], now, undo)
-    if back := [each.back_to for each in sets if each.back_to]:
+        delete_animals([step.animal for step in deletes], now, undo)
+    if back := [step.back_to for step in sets if step.back_to]:
         set_back(back, now, undo)
     elif sets:
-        change_animals({each.animal: each.after for each in sets}, now, undo)
+        change_animals({step.animal: step.after for step in sets}, now, undo)
     if adds:
-        add_again({each.animal: each.after for each in adds}, now, undo)
-    if sold := {each.animal: each.row for each in plan if each.is_sold}:
+        add_again({step.animal: step.after for step in adds}, now, undo)
+    if sold := {step.animal: step.row for step in plan if step.is_sold}:
         restore_sales(sold)
     undo.deleted += len(deletes)
     undo.changed += len(sets)
@@ -290,7 +290,7 @@ def _nothing(undo: Change) -> str:
 
 def _restore_categories(plan: Sequence[AnimalUndo], change: AnyChange, undo: Change) -> None:
     """Add the categories again that the change deleted and animals go back to, under the IDs that they had."""
-    wanted = {each.values.get(CATEGORY.name) for each in plan}
+    wanted = {step.values.get(CATEGORY.name) for step in plan}
     for category in deleted_categories(change):
         if category.pk in wanted:
             with recording(undo.pk):

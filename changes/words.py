@@ -236,10 +236,10 @@ def _single(change: Any) -> str:
 
 
 def _sentence_of_edit(former: Any, row: Any, name: str) -> str:
-    found = changes_between(former, row) if former is not None else {}
-    if len(found) != 1:
+    changes = changes_between(former, row) if former is not None else {}
+    if len(changes) != 1:
         return f"changed {name}"
-    [(column, change)] = found.items()
+    [(column, change)] = changes.items()
     return column.say(column.sentence, name=name, before=_cut(change.before), after=_cut(change.word))
 
 

@@ -104,4 +104,4 @@ def _write_history(
 
 
 def _objects(values: Mapping[int, Mapping[str, Any]]) -> str:
-    return json.dumps([{"id": animal, **each} for animal, each in values.items()])
+    return json.dumps([{"id": animal, **row} for animal, row in values.items()])

@@ -90,7 +90,7 @@ def index(request: HttpRequest) -> HttpResponse:
     is_first = "before" not in request.GET
     page = log.changes(filters, before=request.GET.get("before", ""), count=PER_PAGE)
     shown = [*(log.running_import(filters) if is_first else ()), *page.changes]
-    tell(shown, request.user)
+    describe(shown, request.user)
     context = {
         "title": "Activity",
         "form": form,
@@ -121,7 +121,7 @@ def _lines(filters: log.Filters, reader: Any) -> Iterator[list[list[str]]]:
     while before is not None:
         page = log.changes(filters, before=before, count=PART)
         shown: list[Any] = page.changes
-        tell(shown, reader)
+        describe(shown, reader)
         yield [
             [
                 f"{change.made_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
@@ -159,14 +159,14 @@ def of_import(request: Any, number: int) -> HttpResponse:
 
 
 def _show(request: Any, change: Any) -> HttpResponse:
-    tell([change], request.user)
+    describe([change], request.user)
     kinds = {"changed": change.changed, "added": change.added, "deleted": change.deleted}
     several = {name: count for name, count in kinds.items() if count}
     parts = {"all": change.animals} | (several if len(several) > 1 else {})
     if since := log.changed_since(change):
         parts["since"] = since
-    given = request.GET.get("show", "")
-    show = given if given in {*parts, *several} else "all"
+    wanted = request.GET.get("show", "")
+    show = wanted if wanted in {*parts, *several} else "all"
     after = row_number(request.GET.get("after", "")) or 0
     rows, older = log.animals(change, show=show, after=after, count=LISTED)
     context = {
@@ -207,7 +207,7 @@ def undo(request: HttpRequest, key: str) -> HttpResponse:
         raise PermissionDenied
     if request.method == "POST":
         return _undo(request, change)
-    tell([change], request.user)
+    describe([change], request.user)
     if change.why_not:
         messages.error(request, f"Nothing changed. {change.why_not}")
         return HttpResponseRedirect(address(change))
@@ -269,11 +269,11 @@ def offer(change: AnyChange) -> str:
     return f"{way} {reverse('admin:activity_undo', args=[change.key])}"
 
 
-def tell(changes: Iterable[Any], reader: Any) -> None:
+def describe(changes: Iterable[Any], reader: Any) -> None:
     """Give each change what the templates show of it: `name` and `sentence`, and whether `reader` `may_undo` it."""
-    told = [*changes]
-    names = names_of((each.who for change in told for each in (change, change.undone) if each), reader)
-    for change in told:
+    listed = [*changes]
+    names = names_of((one.who for change in listed for one in (change, change.undone) if one), reader)
+    for change in listed:
         if change.state == State.RUNNING and change.run is None:
             change.progress = undoing.progress(change)
             change.work = undoing.work(change, *change.progress)
@@ -288,16 +288,16 @@ def tell(changes: Iterable[Any], reader: Any) -> None:
 
 
 def parts_of(rows: Iterable[Any], reader: Any) -> list[Any]:
-    """Return for each of these rows of history the change that it is, or is a part of, as `tell` leaves it."""
-    found: dict[str, Any] = {}
+    """Return for each of these rows of history the change that it is, or is a part of, as `describe` leaves it."""
+    changes: dict[str, Any] = {}
     keys = []
     for row in rows:
         change = row.change or (row.import_run.change if row.import_run else None) or UnrecordedChange.of_row(row)
         keys.append(change.key)
-        found.setdefault(change.key, change)
-    log.note([*found.values()])
-    tell(found.values(), reader)
-    return [found[key] for key in keys]
+        changes.setdefault(change.key, change)
+    log.note([*changes.values()])
+    describe(changes.values(), reader)
+    return [changes[key] for key in keys]
 
 
 def _change(request: HttpRequest, key: str) -> Any:
@@ -344,16 +344,16 @@ def carry_out(request: HttpRequest, change: Change, back: str) -> HttpResponse:
 
 def report(request: HttpRequest, change: AnyChange) -> None:
     """Say what a change did, with its Undo, and how many animals it left as they are."""
-    found: Any = log.find(change.key) or change
-    if found.outcome:
-        messages.error(request, f"{found.outcome} {animals(found.animals).capitalize()} done.", extra_tags=offer(found))
-    elif found.animals:
-        messages.success(request, f"{capfirst(sentence(found))}.", extra_tags=offer(found))
-    if found.left_count:
-        first = "; ".join(f"{name}: {reason}" for _, name, reason in found.left[:3])
-        verb = "is left as it is" if found.left_count == 1 else "are left as they are"
-        text = f"{animals(found.left_count)} {verb}. {first}"
-        messages.warning(request, text, extra_tags=f"see {address(found)}#left")
+    ended: Any = log.find(change.key) or change
+    if ended.outcome:
+        messages.error(request, f"{ended.outcome} {animals(ended.animals).capitalize()} done.", extra_tags=offer(ended))
+    elif ended.animals:
+        messages.success(request, f"{capfirst(sentence(ended))}.", extra_tags=offer(ended))
+    if ended.left_count:
+        first = "; ".join(f"{name}: {reason}" for _, name, reason in ended.left[:3])
+        verb = "is left as it is" if ended.left_count == 1 else "are left as they are"
+        text = f"{animals(ended.left_count)} {verb}. {first}"
+        messages.warning(request, text, extra_tags=f"see {address(ended)}#left")
 
 
 def _question(change: Any, plan: Any) -> str:
@@ -370,8 +370,8 @@ def _animals(wanted: dict[str, Any]) -> list[int] | None:
     needle = (wanted.get("q") or "").strip()
     if not needle:
         return chosen
-    found = log.animals_named(needle) | {number for number in [row_number(needle)] if number}
-    return [*found] if chosen is None else [number for number in chosen if number in found]
+    matching = log.animals_named(needle) | {number for number in [row_number(needle)] if number}
+    return [*matching] if chosen is None else [number for number in chosen if number in matching]
 
 
 def _page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:

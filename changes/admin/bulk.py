@@ -90,8 +90,8 @@ def make(request: HttpRequest, selection_id: int, becomes: str) -> HttpResponse:
     if selection.change is not None:
         messages.info(request, USED)
         return HttpResponseRedirect(address(selection.change))
-    given = request.POST if request.method == "POST" else request.GET
-    form = MoveForm(given if CATEGORY in given else None)
+    query = request.POST if request.method == "POST" else request.GET
+    form = MoveForm(query if CATEGORY in query else None)
     target = _target(becomes, form)
     if request.method == "POST" and target is not None:
         return _make(request, begin(selection, target), f"{_list()}?{selection.filters}")

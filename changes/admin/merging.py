@@ -42,8 +42,8 @@ class MergeForm(forms.Form):
 @permission_required(merging.RIGHTS, raise_exception=True)
 def merge(request: Any) -> HttpResponse:
     """Show what a merge would do, or do it and go back to the categories."""
-    given = request.POST if request.method == "POST" else request.GET
-    form = MergeForm(given if {"keep", "merge"} <= given.keys() else None, initial=given.dict())
+    query = request.POST if request.method == "POST" else request.GET
+    form = MergeForm(query if {"keep", "merge"} <= query.keys() else None, initial=query.dict())
     chosen = form.cleaned_data if form.is_valid() else None
     if request.method == "POST" and chosen:
         if request.POST.get("what") != merging.described(chosen["merge"], chosen["keep"]):
@@ -51,10 +51,10 @@ def merge(request: Any) -> HttpResponse:
             return HttpResponseRedirect(request.get_full_path())
         return _merge(request, chosen["merge"], chosen["keep"])
     counts: dict[int, dict[str, int]] = {}
-    for each in stock.in_stock():
-        counts.setdefault(each.category_id, {})[each.status] = each.animals
+    for group in stock.in_stock():
+        counts.setdefault(group.category_id, {})[group.status] = group.animals
     for field in form.fields.values():
-        field.label_from_instance = lambda each: f"{each}, {animals(sum(counts.get(each.pk, {}).values()))}"  # type: ignore[attr-defined]  # both are choices
+        field.label_from_instance = lambda group: f"{group}, {animals(sum(counts.get(group.pk, {}).values()))}"  # type: ignore[attr-defined]  # both are choices
     context = admin.site.each_context(request) | {"title": "Merge two categories", "form": form}
     if chosen:
         context |= _preview(request, chosen["merge"], chosen["keep"], counts)
@@ -62,12 +62,12 @@ def merge(request: Any) -> HttpResponse:
 
 
 def _preview(request: HttpRequest, category: Category, into: Category, counts: Any) -> dict[str, Any]:
-    before, kept = (counts.get(each.pk, {}) for each in (category, into))
+    before, kept = (counts.get(one.pk, {}) for one in (category, into))
     after = {status: before.get(status, 0) + kept.get(status, 0) for status in PetStatus.values}
     count = sum(before.values())
     first = [*Pet.objects.filter(category=category).select_related("category").order_by("status", "pk")[:LISTED]]
     added = lately(category=category, history_type="+", actor__startswith="key ").values("actor").distinct()
-    keys = [Pet.history.model(actor=each["actor"]) for each in added]
+    keys = [Pet.history.model(actor=one["actor"]) for one in added]
     name_actors(keys, request.user)
     return {
         "category": category,

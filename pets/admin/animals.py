@@ -168,9 +168,9 @@ class PetAdmin(ChangesAdmin):
 
     def said_of_deletion(self, request: HttpRequest, name: str, number: Any) -> tuple[str, str]:
         """Return what is said of a deleted animal, with a button that restores it."""
-        said = format_html("“{}” was deleted. The API responds with 404 for it.", name)
+        message = format_html("“{}” was deleted. The API responds with 404 for it.", name)
         row = Pet.history.filter(id=number).latest("history_id")
-        return said, f"undo {self.undoing_of(row)}" if _may_restore(request) else ""
+        return message, f"undo {self.undoing_of(row)}" if _may_restore(request) else ""
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> Any:
         """Return the page of a deleted animal instead of a redirect: Django calls this for all who can see it."""

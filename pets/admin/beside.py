@@ -43,10 +43,10 @@ class Beside(listing.PetChangeList):
 
 def neighbours(model_admin: Any, request: HttpRequest) -> dict[str, int | None]:
     """Return the keys of the `previous` and the `next` animal; none if the address names a list that is none."""
-    asked = copy(request)
-    asked.GET = QueryDict(request.GET.get(FILTERS, ""))
+    of_list = copy(request)
+    of_list.GET = QueryDict(request.GET.get(FILTERS, ""))
     try:
-        listed = model_admin.get_changelist_instance(asked)
+        listed = model_admin.get_changelist_instance(of_list)
     except (IncorrectLookupParameters, SuspiciousOperation):
         return {}
     return {"previous": listed.previous, "next": listed.next}

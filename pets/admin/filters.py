@@ -29,8 +29,8 @@ class FormFilter(admin.ListFilter, ABC):
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
-        given = {name: params.pop(name)[-1] for name in self.parameters if name in params}
-        self.used_parameters = {name: value for name, value in given.items() if value}
+        values = {name: params.pop(name)[-1] for name in self.parameters if name in params}
+        self.used_parameters = {name: value for name, value in values.items() if value}
         self.form = forms.Form(self.used_parameters or None, auto_id="filter_%s")
         self.form.fields = deepcopy(self.parameters)
 

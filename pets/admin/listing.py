@@ -156,11 +156,11 @@ class PetChangeList(ChangeList):
     @cached_property
     def order(self) -> tuple[str, bool]:
         """Return one of `ORDERS`, and whether it ascends: newest first, and last sold first on the tab of the sold."""
-        given = self.params.get(ORDER_VAR, "")
-        name = given.removeprefix("-")
+        wanted = self.params.get(ORDER_VAR, "")
+        name = wanted.removeprefix("-")
         if name in ORDERS and (self.is_sold or name != "sold"):
-            return name, not given.startswith("-")
-        return ("added", True) if given == OLDEST else ("sold" if self.is_sold else "added", False)
+            return name, not wanted.startswith("-")
+        return ("added", True) if wanted == OLDEST else ("sold" if self.is_sold else "added", False)
 
     @property
     def is_sold(self) -> bool:

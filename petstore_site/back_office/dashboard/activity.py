@@ -9,7 +9,7 @@ from django.db.models import Case, F, OuterRef, Subquery, Value, When
 
 from categories.models import Category
 from changes import log
-from changes.admin.activity import tell
+from changes.admin.activity import describe
 from petstore_site.apikeys.models import APIKey
 from petstore_site.back_office.dashboard.addresses import page_of
 
@@ -36,7 +36,7 @@ def activity(user: Any) -> dict[str, Any] | None:
     events = []
     if user.has_perm("pets.view_pet"):
         changes = log.changes(log.Filters(), count=MOST).changes
-        tell(changes, user)
+        describe(changes, user)
         events = [Event(change.made_at, change=change) for change in changes]
     elif not others:
         return None
