@@ -21,7 +21,7 @@ from changes.plan import BLOCK, CHANGED, GONE, LEFT_LISTED
 from changes.write import change_animals, delete_animals
 from history.acting import acting
 from history.conflicts import latest_change_of_each
-from pets.columns import NAMES
+from pets.columns import BY_NAME, NAMES
 from pets.models import Pet
 
 Value = str | int
@@ -52,7 +52,7 @@ class Target:
     word: str
 
     def __str__(self) -> str:
-        return f"{'Status' if self.column == 'status' else 'Category'} becomes {self.word}"
+        return f"{BY_NAME[self.column].title} becomes {self.word}"
 
 
 @dataclass
@@ -91,14 +91,16 @@ def write(made: BulkPlan, change: AnyChange) -> None:
         change_animals(values, timezone.now(), change)
 
 
-def delete(seen: Versions, *, user: AbstractBaseUser) -> Change:
+def delete(seen: Versions, *, user: AbstractBaseUser) -> Change | None:
     """Delete the animals that are as they were seen, all or nothing; undoing the change restores them.
 
-    If none is, the record is not saved: it says only what was left.
+    Return None if there are none.
     """
     with transaction.atomic():
         made, now = plan(seen, "status", "", lock=True), timezone.now()
-        change = Change(
+        if not made.changes:
+            return None
+        change = Change.objects.create(
             kind=Kind.DELETION,
             user_id=user.pk,
             who=acting().actor,
@@ -108,9 +110,7 @@ def delete(seen: Versions, *, user: AbstractBaseUser) -> Change:
             request_id=acting().request_id,
             ended_at=now,
         )
-        if made.changes:
-            change.save()
-            delete_animals([pet.pk for pet in made.changes], now, change)
+        delete_animals([pet.pk for pet in made.changes], now, change)
     return change
 
 

@@ -20,7 +20,7 @@ from changes.plan import along, source
 from database.search import fold_needle
 from history.naming import names_of
 from history.numbers import row_number
-from pets.columns import NAMES
+from pets.columns import BY_NAME, NAMES
 from pets.models import ImportRun, ImportState, Pet, PetStatus
 
 SEARCHED = 10_000
@@ -168,7 +168,7 @@ def flows(change: AnyChange) -> list[tuple[str, str, int]]:
     """Return from which value to which a bulk change or its undo changed how many; nothing if it is about too many."""
     if not change.column or change.animals > COMPARED:
         return []
-    name = "status" if change.column == "status" else "category__name"
+    name = BY_NAME[change.column].path
     words: dict[str | None, str] = dict(PetStatus.choices) | {None: "a deleted category"}
     moved = rows(change).filter(history_type="~").order_by()
     counted = moved.values_list(Subquery(EARLIER.values(name)[:1]), name).annotate(count=Count("pk"))

@@ -11,7 +11,7 @@ from changes.models import Kind, State
 from history.edits import REASON, RESTORED
 from history.naming import name_actors
 from history.values import in_words as value_in_words
-from pets.columns import CATEGORY, ON_PAGES, STATUS, Column
+from pets.columns import BY_NAME, CATEGORY, ON_PAGES, STATUS, Column
 from pets.models import IMPORTED, STANDARD_INPUT, ImportState, Pet
 
 DID = {"+": "added", "~": "changed", "-": "deleted"}
@@ -208,9 +208,8 @@ def _import(change: Any) -> str:
 def _several(change: Any) -> str:
     if change.kind in {Kind.DELETION, Kind.RESTORE}:
         return f"{'deleted' if change.kind == Kind.DELETION else 'restored'} {_reached(change)}"
-    if change.column == "status":
-        return f"marked {_reached(change)} {change.becomes}"
-    return f"moved {_reached(change)} to {_cut(change.becomes)}"
+    column = BY_NAME[change.column]
+    return column.say(column.sentence, name=_reached(change), after=_cut(change.becomes))
 
 
 def _reached(change: Any) -> str:

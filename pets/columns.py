@@ -136,7 +136,9 @@ COLUMNS = (REFERENCE, NAME, CATEGORY, STATUS)
 ON_PAGES = tuple(dict.fromkeys((NAME, STATUS, CATEGORY, *COLUMNS)))
 """In the order of a form, of a version, and of what a file says of a change."""
 
-NAMES = tuple(column.name for column in COLUMNS)
+BY_NAME = {column.name: column for column in COLUMNS}
+
+NAMES = tuple(BY_NAME)
 
 SHOWN = tuple(column for column in COLUMNS if column.field)
 """Those of a Pet, in its order."""

@@ -169,7 +169,7 @@ def delete_selected(request: Any, selection_id: int) -> HttpResponse:
     same = plan(seen, "status", "").changes
     if request.method == "POST" and same:
         done = delete(seen, user=request.user)
-        if done.pk is not None:
+        if done is not None:
             report(request, done)
             return HttpResponseRedirect(back)
     elif same:

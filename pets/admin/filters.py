@@ -4,15 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import deepcopy
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.views.main import PAGE_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
 from categories.models import Category
-from history.times import short_day, span_in_words
+from history.times import short_day, span_in_words, spans
 from pets.models import ImportRun, Pet, PetStatus
 from rest.lists import INT64_MAX
 
@@ -162,3 +164,25 @@ SPAN = [*AddedFilter.parameters]
 
 SCATTERING = {*ImportFilter.parameters, *SoldFilter.parameters, *UnchangedFilter.parameters}
 """The names in a query that ask for animals which may lie anywhere."""
+
+
+class Preset(NamedTuple):
+    """A link: its words, its query, and whether the list shows it."""
+
+    label: str
+    query: str
+    is_here: bool
+
+
+def presets_of(changelist: Any) -> list[tuple[str, list[Preset]]]:
+    """Return the links for both kinds of days, which keep the other filters of the list."""
+    days = spans(timezone.now().date())
+    return [
+        (kind.capitalize(), [_preset(changelist, kind, *span) for span in days.items()]) for kind in ("added", "sold")
+    ]
+
+
+def _preset(changelist: Any, kind: str, label: str, span: tuple[date, date]) -> Preset:
+    wanted = {f"{kind}_from": str(span[0]), f"{kind}_to": str(span[1])}
+    is_here = all(changelist.params.get(name) == day for name, day in wanted.items())
+    return Preset(label, changelist.get_query_string(wanted, [PAGE_VAR]), is_here)

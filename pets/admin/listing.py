@@ -17,8 +17,7 @@ from changes.bulk import AT_MOST
 from database.search import Folded, fold_needle, like
 from history.conflicts import latest_change_of_each
 from pets import stock
-from pets.admin.filters import SCATTERING, SPAN
-from pets.admin.presets import Preset, presets
+from pets.admin.filters import SCATTERING, SPAN, Preset, presets_of
 from pets.models import Pet, PetStatus
 from pets.sql import execute, read
 from rest.lists import INT64_MAX
@@ -304,7 +303,7 @@ class PetChangeList(ChangeList):
 
     def presets(self) -> list[tuple[str, list[Preset]]]:
         """Return the spans of days that one click filters by."""
-        return presets(self)
+        return presets_of(self)
 
     def has_invalid_filter(self) -> bool:
         """Return whether a filter makes no sense, so that its error must be in sight."""

@@ -45,7 +45,7 @@ def now(pet: Pet) -> tuple[Any, ...]:
     return found.first() or ()
 
 
-def edit(pet: Pet, **values: Any) -> Change:
+def edit(pet: Pet, **values: Any) -> UnrecordedChange:
     pet.refresh_from_db()
     for name, value in values.items():
         setattr(pet, name, value)
@@ -73,6 +73,7 @@ def test_what_others_changed_since_stays_and_the_rest_goes_back(rex: Pet, cats: 
 
 def test_what_is_in_the_way_of_a_restore_is_said(rex: Pet, cats: Category, anna: User) -> None:
     deleted = delete({rex.pk: seen(rex)}, user=anna)
+    assert deleted is not None
     other = PetFactory(name="Other", category=cats, external_reference="A-1")
     with pytest.raises(NotUndoneError, match="its former reference belongs to another animal now"):
         undoing.undo(deleted, user=anna)
@@ -130,6 +131,7 @@ def test_changes_are_listed_page_by_page_whatever_they_are(rex: Pet, cats: Categ
     undo = undoing.undo(change, user=anna)
     tom = PetFactory(name="Tom", category=cats)
     deleted = delete({pet.pk: seen(pet) for pet in (rex, tom)}, user=anna)
+    assert deleted is not None
     expected = [
         (deleted.key, Kind.DELETION, "", False), (f"r{Pet.history.filter(id=tom.pk).earliest('history_id').pk}", Kind.EDIT, "Tom", False),
         (undo.key, Kind.UNDO, "Rex", False), (change.key, Kind.EDIT, "Rexy", True),
