@@ -13,7 +13,7 @@ from django.utils import timezone
 from categories.models import Category
 from changes import log, merging
 from changes import undo as undoing
-from changes.models import AnyChange, Change
+from changes.models import Change
 from history.acting import identify
 from pets import stock
 from pets.models import Pet, Sale
@@ -67,7 +67,7 @@ def merge(client: Client, category: Category, into: Category, **sent: Any) -> An
     return client.post(f"{MERGE}?keep={into.pk}&merge={category.pk}", sent, follow=True)
 
 
-def made() -> AnyChange:
+def made() -> Any:
     return log.changes(log.Filters(), count=1).changes[0]
 
 
