@@ -106,21 +106,6 @@ def read_only(view: View) -> View:
     return cast("View", wrapper)
 
 
-def open_to_every_origin(view: View) -> View:
-    """Let scripts of every origin read a page (CORS): it is the same for everyone."""
-
-    @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        response = view(request, *args, **kwargs)
-        response["Access-Control-Allow-Origin"] = "*"
-        response["Access-Control-Expose-Headers"] = "ETag, X-Request-ID"
-        if request.method == "OPTIONS":
-            response["Access-Control-Allow-Headers"] = "*"
-        return response
-
-    return cast("View", wrapper)
-
-
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return 400: a foreign Host, too many fields, a suspicious cookie."""
     return _respond(request, ErrorCode.BAD_REQUEST)

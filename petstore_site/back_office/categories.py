@@ -10,7 +10,7 @@ from categories.models import Category
 from categories.similar import Similar
 from pets import stock
 from pets.models import PetStatus
-from petstore_site.back_office.dashboard.addresses import listed
+from petstore_site.back_office.addresses import listed
 from petstore_site.charts import Figure, Row, Series
 
 register = template.Library()

@@ -48,7 +48,7 @@ def with_cors(get_response: GetResponse) -> Any:
 
 
 class Preflight(CorsMiddleware):
-    """Add the CORS headers, and leave a preflight to `_options` like every other OPTIONS."""
+    """Add the CORS headers, and leave a preflight to `_respond` like every other OPTIONS."""
 
     def check_preflight(self, _request: HttpRequest) -> None:
         """Return None: no response yet."""

@@ -54,13 +54,11 @@ def note(name: str) -> None:
     cache.set(_key("locked", name), time.time(), PERIOD)
 
 
-def is_locked(name: str) -> bool:
-    """Return whether a sign-in with this name was rejected for too many failures in the last 15 minutes."""
-    return cache.get(_key("locked", name)) is not None
-
-
 def locked_of(names: Iterable[str]) -> set[str]:
-    """Return those of the names that are locked, in one request to the cache."""
+    """Return those of the names whose sign-in was rejected for too many failures in the last 15 minutes.
+
+    It is one request to the cache.
+    """
     keys = {_key("locked", name): name for name in names}
     return {keys[key] for key in cache.get_many(keys)}
 

@@ -11,7 +11,7 @@ from categories.models import Category
 from changes import log
 from changes.admin.activity import describe
 from petstore_site.apikeys.models import APIKey
-from petstore_site.back_office.dashboard.addresses import page_of
+from petstore_site.back_office.addresses import page_of
 
 MOST = 6
 """Lines of the card."""

@@ -3,8 +3,8 @@
 from typing import Any
 
 from pets.models import PetStatus
+from petstore_site.back_office.addresses import listed
 from petstore_site.back_office.categories import STATUSES, CategoryStock, kinds, row_of
-from petstore_site.back_office.dashboard.addresses import listed
 from petstore_site.charts import Figure, Row
 
 MOST = 9

@@ -18,7 +18,7 @@ from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.overview import DAYS
 from petstore_site.apikeys.routes import operation
-from petstore_site.back_office.dashboard.addresses import listed
+from petstore_site.back_office.addresses import listed
 
 LONG = timedelta(days=7)
 """How long an animal can be pending, and an import with errors is shown."""

@@ -8,7 +8,7 @@ from django.db.models import Q, Sum, Value
 from history.times import last_days, short_day
 from petstore_site.apikeys.models import KeyUsage
 from petstore_site.apikeys.overview import DAYS
-from petstore_site.back_office.dashboard.addresses import listed, page_of
+from petstore_site.back_office.addresses import listed, page_of
 from petstore_site.charts import Figure, Row, Spark
 
 MOST = 5

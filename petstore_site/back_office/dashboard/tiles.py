@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from history.times import last_days
 from pets import stock
 from petstore_site.apikeys.overview import DAYS, ENOUGH, is_alarming, share
-from petstore_site.back_office.dashboard.addresses import listed
+from petstore_site.back_office.addresses import listed
 from petstore_site.charts import Figure, Row, Spark
 
 TWICE = 2

@@ -183,7 +183,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         member: Any = self.get_object(request, object_id)
         more: dict[str, Any] = {}
         if member is not None:
-            is_locked = lockout.is_locked(member.get_username())
+            is_locked = bool(lockout.locked_of([member.get_username()]))
             factors = [*member.authenticator_set.all()]
             codes = next((one.wrap() for one in factors if one.type == Authenticator.Type.RECOVERY_CODES), None)
             more = {
