@@ -67,7 +67,7 @@ class BulkPlan:
     """Id, name, reason."""
 
 
-def plan(seen: Versions, column: str, value: Value, *, lock: bool = False) -> BulkPlan:
+def bulk_plan(seen: Versions, column: str, value: Value, *, lock: bool = False) -> BulkPlan:
     """Sort the animals in `seen` into those to change, those that are so already, and those changed since."""
     made = BulkPlan(column, value)
     locked = Pet.objects.filter(pk__in=[*seen]).defer("created_at", "updated_at").order_by("pk")
@@ -97,7 +97,7 @@ def delete(seen: Versions, *, user: AbstractBaseUser) -> Change | None:
     Return None if there are none.
     """
     with transaction.atomic():
-        made, now = plan(seen, "status", "", lock=True), timezone.now()
+        made, now = bulk_plan(seen, "status", "", lock=True), timezone.now()
         if not made.changes:
             return None
         change = Change.objects.create(
@@ -157,7 +157,7 @@ def change_block(bulk: Change) -> bool:
         return False
     if block := selection.blocks.order_by("pk").first():
         value = selection.value if bulk.column == "status" else int(selection.value)
-        made = plan(dict(block.animals), bulk.column, value, lock=True)
+        made = bulk_plan(dict(block.animals), bulk.column, value, lock=True)
         write(made, bulk)
         block.delete()
         bulk.changed += len(made.changes)

@@ -44,7 +44,7 @@ class UndoPlan:
         return self.sets + self.restores + self.deletes
 
 
-def plan(change: AnyChange, *, named: bool = True) -> UndoPlan:
+def undo_plan(change: AnyChange, *, named: bool = True) -> UndoPlan:
     """Return what undoing a change would do now; only counts, unless animals shall be `named`.
 
     Of a large change only those that are named are looked at: what the others have now is found when they are undone.

@@ -109,7 +109,7 @@ class FeedPage(NamedTuple):
     """Since when the oldest transaction that writes has been open, in seconds of Unix, if that is long."""
 
 
-def page(vendor: str, place: Place | None, count: int) -> Steps[FeedPage]:
+def changes_after(vendor: str, place: Place | None, count: int) -> Steps[FeedPage]:
     """Return the page after a place; of None, an empty one at the end.
 
     Raises `APIError` if what was shown before is not what this database would have shown.

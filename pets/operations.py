@@ -40,7 +40,7 @@ def list_changes(request: Request) -> Steps[Result]:
     """Return a page of the feed, always with the link to the next one. Without a cursor, the feed begins now."""
     wanted = CHANGES.read(request)
     place = wanted.place and feed.Place(*wanted.place)
-    shown = yield from feed.page(vendor(), place, wanted.limit)
+    shown = yield from feed.changes_after(vendor(), place, wanted.limit)
     headers = {"Link": wanted.link(request.url, [wanted.limit, *shown.after])}
     if shown.delayed_since is not None:
         headers[DELAYED_SINCE] = http_date(shown.delayed_since)

@@ -22,7 +22,7 @@ from changes import log
 from changes import undo as undoing
 from changes.admin.import_facts import facts
 from changes.models import AnyChange, Change, Kind, State, UnrecordedChange
-from changes.preview import plan
+from changes.preview import undo_plan
 from changes.words import HEADER, animals, animals_in_words, line_of, sentence
 from files.downloads import csv_of
 from files.lock import is_free
@@ -140,7 +140,7 @@ def _lines(filters: log.Filters, reader: Any) -> Iterator[list[list[str]]]:
 
 
 @require_safe
-def one(request: Any, key: str) -> HttpResponse:
+def show_change(request: Any, key: str) -> HttpResponse:
     """Show a change: who, when, how, and each animal before, after and now."""
     return _show(request, _change(request, key))
 
@@ -183,7 +183,7 @@ def _show(request: Any, change: Any) -> HttpResponse:
         "may_export": request.user.has_perm("pets.export_pet"),
     }
     if change.may_undo and not change.why_not:
-        context["plan"] = plan(change, named=False)
+        context["plan"] = undo_plan(change, named=False)
     if change.run is not None:
         context |= facts(request, change.run)
     return _page(request, "change.html", **context)
@@ -211,7 +211,7 @@ def undo(request: HttpRequest, key: str) -> HttpResponse:
     if change.why_not:
         messages.error(request, f"Nothing changed. {change.why_not}")
         return HttpResponseRedirect(address(change))
-    planned = plan(change)
+    planned = undo_plan(change)
     name_actors([row.since for row, _ in planned.left], request.user)
     context = {
         "change": change,
@@ -248,7 +248,7 @@ def urls(view: Any) -> list[Any]:
         path("activity/", view(index), name="activity"),
         path("activity/csv/", view(export), name="activity_export"),
         path("activity/i<int:number>/", view(of_import), name="activity_import"),
-        path("activity/<slug:key>/", view(one), name="activity_change"),
+        path("activity/<slug:key>/", view(show_change), name="activity_change"),
         path("activity/<slug:key>/csv/", view(download), name="activity_csv"),
         path("activity/<slug:key>/undo/", view(undo), name="activity_undo"),
         path("activity/<slug:key>/stop/", view(stop), name="activity_stop"),

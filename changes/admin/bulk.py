@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
 from changes.admin.activity import PER_SECOND, address, carry_out, report
-from changes.bulk import AT_MOST, SelectionTooLargeError, Target, begin, delete, first_block, plan, select
+from changes.bulk import AT_MOST, SelectionTooLargeError, Target, begin, bulk_plan, delete, first_block, select
 from changes.models import Change, Selection, State
 from changes.words import animals
 from pets.models import Pet, PetStatus
@@ -121,7 +121,7 @@ def _preview(selection: Selection, target: Target) -> dict[str, Any]:
     Of a selection of several blocks, the counts are as they were when it was made.
     """
     seen, categories = first_block(selection), Category.objects.in_bulk()
-    made = plan(seen, target.column, target.value)
+    made = bulk_plan(seen, target.column, target.value)
     of = Counter(getattr(pet, target.column) for pet in made.changes)
     already, named = made.already, made.changes[:LISTED]
     if selection.animals > len(seen):
@@ -166,7 +166,7 @@ def delete_selected(request: Any, selection_id: int) -> HttpResponse:
     selection = selection_of(request, selection_id)
     back = f"{_list()}?{selection.filters if selection else ''}"
     seen = first_block(selection) if selection else {}
-    same = plan(seen, "status", "").changes
+    same = bulk_plan(seen, "status", "").changes
     if request.method == "POST" and same:
         done = delete(seen, user=request.user)
         if done is not None:

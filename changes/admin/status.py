@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
 from changes.admin.activity import report
-from changes.bulk import plan, write
+from changes.bulk import bulk_plan, write
 from changes.models import Kind, UnrecordedChange
 from history.acting import acting
 from history.admin import FILTERS
@@ -34,7 +34,7 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         raise SuspiciousOperation(message)
     status, seen = wanted[1], int(wanted[2])
     with transaction.atomic():
-        made = plan({number: seen}, "status", status, lock=True)
+        made = bulk_plan({number: seen}, "status", status, lock=True)
         by = UnrecordedChange(Kind.EDIT, acting().actor, "", timezone.now(), user_id=request.user.pk)
         write(made, by)
         row = Pet.history.filter(id=number).order_by("history_id").last()

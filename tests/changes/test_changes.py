@@ -11,7 +11,7 @@ from changes import log
 from changes import undo as undoing
 from changes.bulk import Target, begin, delete, select
 from changes.models import Change, Kind, State, UnrecordedChange
-from changes.preview import plan
+from changes.preview import undo_plan
 from history.acting import identify
 from history.edits import NotUndoneError
 from pets.models import Pet
@@ -60,7 +60,7 @@ def told(undo: Change) -> tuple[Any, ...]:
 def test_what_others_changed_since_stays_and_the_rest_goes_back(rex: Pet, cats: Category, anna: User) -> None:
     change = edit(rex, name="Rexy", status="sold", category=cats)
     edit(rex, name="Roxy")
-    shown = plan(change)
+    shown = undo_plan(change)
     assert shown.flows == [("Category", "Cats", "Dogs", 1), ("Status", "Sold", "Available", 1)]
     assert [(reason, row.since.name) for row, reason in shown.left] == [("changed since", "Roxy")]
     undo = undoing.undo(change, user=anna)

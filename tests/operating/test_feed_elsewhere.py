@@ -37,7 +37,7 @@ class Follower:
 
     def page(self, server: Server, database: str = "petstore") -> list[Change] | str:
         """Return the next page that a server has, or the code of its error."""
-        steps = feed.page("postgresql", self.place, 100)
+        steps = feed.changes_after("postgresql", self.place, 100)
         asked = next(steps)
         with closing(connect(server, database)) as connection:
             rows = connection.execute(asked.sql, asked.parameters).fetchall()  # type: ignore[union-attr]
