@@ -1,25 +1,32 @@
 """Finds out how to read a supplier's file: its encoding, its header, and what each of its columns is."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import islice, product, zip_longest
 from typing import NamedTuple
+
+from django.db.models import Q
 
 from categories.models import Category
 from files.doubts import LIKELY, OF_SEVERAL_BYTES, readings
 from files.errors import FileError, HeaderError, ImportRejectedError, quoted
 from files.readers import first_rows, read
-from files.readers.header import KNOWN, REMARKS, columns_of, named, plain
+from files.readers.header import KNOWN, REMARKS, columns_of, named, names_of_columns, plain
 from files.readers.rows import AHEAD, FirstRows, Reading
 from files.source import Source, UndecodableError
 from files.values import MatchedColumn, Vocabulary, matched_columns
-from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, STATUS
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, ID, NAME, REFERENCE, STATUS
 from pets.models import ColumnProfile, Pet, PetStatus
 
 EXAMPLES = 3
 MOST_COLUMNS = 200
 """Of a sheet that a person is asked about: a form can have 1,000 fields. Others are what they seem to be."""
+
+FEWEST = 2  # titles of a supplier by which it is known again
+
+CODE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])[A-Za-z0-9]+([-_./][A-Za-z0-9]+)*|[0-9]{4,}")
 
 MOST_READ, MOST_REFERENCES = 200, 2_000  # cells, or rows, by which an encoding is suggested, and their references
 
@@ -30,6 +37,15 @@ class SheetColumn(NamedTuple):
     title: str
     values: Sequence[str]
     meaning: str
+
+
+class Known(NamedTuple):
+    """A supplier that had the titles of a file, or most of them."""
+
+    supplier: str
+    how: Reading
+    new: Sequence[int] = ()  # columns of the file that it did not have
+    missing: Sequence[str] = ()  # titles of what it had and an import needs
 
 
 class Choice(NamedTuple):
@@ -48,7 +64,9 @@ class Match:
     first: FirstRows
     columns: Sequence[SheetColumn]  # the first `MOST_COLUMNS` of them
     encodings: Mapping[str, Sequence[str]]  # the first names in each that fits; none for a workbook or UTF-8
-    profile: str  # the name of the supplier if the header is known
+    supplier: str  # the one that is known, or ""
+    known: Known | None  # as which the columns are read
+    doubled: Sequence[str]  # names of animals that the file would add once more, as no column says which they are
     categories: Sequence[str]  # all of ours
     values: Sequence[MatchedColumn]  # those with values that are none of ours
 
@@ -59,17 +77,19 @@ def understood(source: Source, how: Reading, *, adds: bool, may_add: bool) -> Re
     `adds`: all missing categories are added; `may_add`: those that were chosen are. Raises `FileError` for a file that
     cannot be read in any way.
     """
-    _, known = _remembered(source, how) or ("", how)
-    if known is how and not _is_clear_text(source, how):
+    known = _remembered(source, how)
+    if known.new or known.missing if known else not _is_clear_text(source, how):
         return None
+    how = known.how if known else how
     try:
-        read(source, known)
+        read(source, how)
     except HeaderError:
         return None
-    columns = matched_columns(source, known, Vocabulary(known, adds=adds, may_add=may_add))
-    asked = [column for column in columns if not (adds and column.header == CATEGORY.header)]
-    is_clear = all(value.is_chosen for column in asked for value in column.values)
-    return known if is_clear else None
+    words = Vocabulary(how, adds=adds, may_add=may_add)
+    asked = [each for each in matched_columns(source, how, words) if not (adds and each.header == CATEGORY.header)]
+    default = how.defaults.get(CATEGORY.header)
+    is_clear = default in {None, *words.categories}
+    return how if is_clear and all(value.is_chosen for column in asked for value in column.values) else None
 
 
 def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: bool) -> Match:
@@ -78,39 +98,70 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     `adds` and `may_add` are those of `understood`. Raises `FileError`.
     """
     encoding, header_row, meanings = choice
-    profile, known = _remembered(source, how) or ("", how)
-    if how.columns is not None:
-        known = how
+    known = _remembered(source, replace(how, encoding=None))
+    supplier = known.supplier if known else ""
+    if known is None or how.columns is not None:
+        known = Known("", how)
     found = {} if _is_clear_text(source, replace(how, encoding=None)) else _encodings(source)
-    likely = known.encoding if known.encoding in found else next(iter(found), None)
-    how = replace(known, encoding=encoding if encoding in found else likely)
+    likely = known.how.encoding if known.how.encoding in found else next(iter(found), None)
+    how = replace(known.how, encoding=encoding if encoding in found else likely)
     first = first_rows(source, how)
-    is_known = known.columns is not None and how == known and header_row in {None, known.header_row}
-    at = _header_at(first, known.header_row if is_known else header_row)
+    if how.columns is None or how != known.how or header_row not in {None, how.header_row}:
+        known, how = Known("", how), replace(how, columns=None, header_row=header_row or 1)
+    at = _header_at(first, header_row if how.columns is None else how.header_row)
     (line, titles), *below = first.rows[at:] or [(1, [])]
     columns = _columns(titles, [cells for _, cells in below])
-    chosen = [*meanings, *((known.columns or ()) if is_known else ())[len(meanings) :]]
-    for at, meaning in enumerate(chosen[: len(columns)]):
+    if how.columns is not None:
+        columns = _as_before(columns, known._replace(how=how))
+    for at, meaning in enumerate(meanings[: len(columns)]):
         columns[at] = columns[at]._replace(meaning=meaning)
     how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
     words = Vocabulary(how, adds=adds, may_add=may_add)
     values = matched_columns(source, how, words)
-    return Match(how, first, columns[:MOST_COLUMNS], found, profile, words.categories, values)
+    of_supplier = known if known.supplier else None
+    shown = columns[:MOST_COLUMNS]
+    return Match(how, first, shown, found, supplier, of_supplier, _doubled(columns), words.categories, values)
 
 
-def remember(name: str, source: Source, how: Reading, *, who: str) -> None:
-    """Keep how a file is read, for the next one with its header; raises `ImportRejectedError` if that is impossible."""
+def _as_before(columns: Sequence[SheetColumn], known: Known) -> list[SheetColumn]:
+    """Return the columns as their supplier had them; new ones are guessed among what is left."""
+    former = known.how.columns or ()
+    left = {column.meaning for column in columns} - {*former}
+    found = []
+    for at, column in enumerate(columns):
+        guess = column.meaning if column.meaning in left else ""
+        found.append(column._replace(meaning=guess if at in known.new else former[at]))
+    return found
+
+
+def _doubled(columns: Sequence[SheetColumn]) -> list[str]:
+    """Return which of the first names are animals, if no column says which animal a row is about."""
+    names = {name for column in columns if column.meaning == NAME.header for name in column.values if name.strip()}
+    if {ID, REFERENCE.header} & {column.meaning for column in columns} or not names:
+        return []
+    same = Q()
+    for name in names:
+        same |= Q(name=name) & Q(name__matches=name)  # the index has folded names
+    return sorted(set(Pet.objects.filter(same).values_list("name", flat=True)[:MOST_READ]))
+
+
+def remember(name: str, source: Source, how: Reading, *, who: str, supplier: str | None) -> None:
+    """Keep how a file is read, for the next one with its header; raises `ImportRejectedError` if that is impossible.
+
+    `supplier`: whose profile the file was read by, and which can get another header.
+    """
     titles = next((cells for line, cells in first_rows(source, how).rows if line >= how.header_row), None)
     if titles is None:
         message = f"The header is not in the first {AHEAD} lines, so its columns cannot be remembered."
         raise ImportRejectedError(message)
     header = [plain(title) for title in titles]
-    if ColumnProfile.objects.filter(name=name).exclude(header=header).exists():
+    if name != supplier and ColumnProfile.objects.filter(name=name).exclude(header=header).exists():
         message = f"{quoted(name)} is the name of other columns. Choose another name, or delete those first."
         raise ImportRejectedError(message)
     kept = {"name": name, "columns": columns_of(titles, how), "encoding": how.encoding or "", "saved_by": who}
-    chosen = {"defaults": how.defaults, "values": how.values}
-    ColumnProfile.objects.update_or_create(header=header, defaults={**kept, **chosen})
+    chosen = {"header": header, "defaults": how.defaults, "values": how.values}
+    same = {"name": name} if name == supplier else {"header": header}
+    ColumnProfile.objects.update_or_create(**same, defaults={**kept, **chosen})
 
 
 def by_profile(source: Source, how: Reading, name: str) -> Reading:
@@ -118,12 +169,29 @@ def by_profile(source: Source, how: Reading, name: str) -> Reading:
     profiles = list(ColumnProfile.objects.filter(name=name))
     if not profiles:
         raise ImportRejectedError(no_profile(name))
-    if (found := _remembered(source, how, profiles)) is not None:
-        return found[1]
+    if (known := _remembered(source, how, profiles)) is not None:
+        return _completed(source, how, known)
     if any(REMARKS[0] in cells for _, cells in first_rows(source, how).rows):  # rejects, with our own titles
         return _chosen(profiles[0], how)
     message = f"None of the first rows has the columns of {quoted(name)}: {named(profiles[0].header)}."
     raise FileError(message)
+
+
+def _completed(source: Source, how: Reading, known: Known) -> Reading:
+    """Return the reading with what was given for columns that the supplier did not have; raises `FileError`."""
+    names, columns = names_of_columns(how), list(known.how.columns or ())
+    titles = next(cells for line, cells in first_rows(source, known.how).rows if line == known.how.header_row)
+    for at in known.new:
+        columns[at] = names.get(plain(titles[at]), "")
+    unknown = [] if how.ignore_unknown else [titles[at] for at in known.new if not columns[at]]
+    by_title = dict(zip(*ColumnProfile.objects.values_list("header", "columns").get(name=known.supplier), strict=True))
+    missing = [title for title in known.missing if by_title[title] not in columns]
+    if unknown or missing:
+        what = [f"has new columns: {named(unknown)}"] if unknown else []
+        what += [f"lacks {named(missing)}"] if missing else []
+        message = f"The file {' and '.join(what)}. {quoted(known.supplier)} is known with other columns."
+        raise HeaderError(message)
+    return replace(known.how, columns=columns)
 
 
 def no_profile(name: str) -> str:
@@ -139,23 +207,39 @@ def _chosen(profile: ColumnProfile, how: Reading) -> Reading:
     return replace(how, defaults={**profile.defaults, **how.defaults}, values=values)
 
 
-def _remembered(
-    source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None
-) -> tuple[str, Reading] | None:
-    """Return the name of the profile whose header is one of the first rows, and its reading."""
+def _remembered(source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None) -> Known | None:
+    """Return the profile whose header is one of the first rows, or else one that has most of its titles there."""
     profiles = list(ColumnProfile.objects.all()) if profiles is None else profiles
     is_clear = not profiles or _is_clear_text(source, how)
     encodings = dict.fromkeys(how.encoding if is_clear else profile.encoding or "utf-8" for profile in profiles)
+    found: dict[int, Known] = {}  # by how many titles differ
     for encoding in encodings:
         if not is_clear and not source.is_text_in(encoding or "utf-8"):
             continue
-        mine = replace(how, encoding=encoding)
-        first = first_rows(source, mine)
+        first = first_rows(source, replace(how, encoding=encoding))
         for (line, cells), profile in product(first.rows, profiles):
-            if [plain(cell) for cell in cells] == profile.header and (is_clear or profile.encoding == encoding):
-                mine = replace(mine, header_row=line, columns=profile.columns, delimiter=first.delimiter)
-                return profile.name, _chosen(profile, mine)
-    return None
+            if is_clear or profile.encoding == encoding:
+                mine = replace(how, encoding=encoding, header_row=line, delimiter=first.delimiter)
+                header = [plain(cell) for cell in cells]
+                if (known := _known(profile, header, mine)) is not None:
+                    found.setdefault(0 if header == profile.header else 1 + len({*header} ^ {*profile.header}), known)
+    return found[min(found)] if found else None
+
+
+def _known(profile: ColumnProfile, header: Sequence[str], how: Reading) -> Known | None:
+    """Return how a profile reads a header: it is its own, or it has most of its titles, in any order."""
+    how = _chosen(profile, how)
+    if header == profile.header:
+        return Known(profile.name, replace(how, columns=profile.columns))
+    columns = dict(zip(profile.header, profile.columns, strict=True))
+    shared = columns.keys() & {*header}
+    is_ours = {*header} <= KNOWN.keys()
+    if is_ours or len({*header}) < len(header) or 2 * len(shared) <= len(profile.header) or len(shared) < FEWEST:
+        return None
+    new = [at for at, title in enumerate(header) if title not in columns]
+    missing = [title for title, column in columns.items() if column and title not in shared]
+    how = replace(how, columns=[columns.get(title, "") for title in header])
+    return Known(profile.name, how, new, missing)
 
 
 def _is_clear_text(source: Source, how: Reading) -> bool:
@@ -245,7 +329,16 @@ def _columns(titles: Sequence[str], below: Sequence[Sequence[str]]) -> list[Shee
             meaning = ""
         taken.add(meaning)
         found.append(SheetColumn(title, list(dict.fromkeys(values))[:EXAMPLES], meaning))
+    codes = () if taken & {ID, REFERENCE.header} else map(_are_codes, zip_longest(*below, fillvalue=""))
+    if (codes_at := next((at for at, are in enumerate(codes) if are and not found[at].meaning), None)) is not None:
+        found[codes_at] = found[codes_at]._replace(meaning=REFERENCE.header)
     return found
+
+
+def _are_codes(values: Sequence[str]) -> bool:
+    """Return whether these are likely references: different, with digits, and letters or always as many digits."""
+    like_codes = all(map(CODE.fullmatch, values)) and len({*values}) == len(values) > 1
+    return like_codes and (not any(map(str.isdecimal, values)) or len({*map(len, values)}) == 1)
 
 
 def _meaning(word: str, values: set[str], categories: set[str]) -> str:

@@ -237,7 +237,7 @@ class _Import:
     def _write(self) -> None:
         self.saving = False  # the transaction may have started again
         if (name := self.options.save_profile) is not None:
-            remember(name, self.source, self.options.reading, who=self.run.who)
+            remember(name, self.source, self.options.reading, who=self.run.who, supplier=self.options.profile)
         self.run.new_categories = staging.add_categories(self.check.categories.added)
         new = Category.objects.filter(pk__in=self.run.new_categories)
         self.outcome.new_categories = list(new.values_list("name", flat=True))

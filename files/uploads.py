@@ -73,12 +73,15 @@ def match_of(upload: ImportUpload, choice: Choice, *, may_add: bool) -> Match:
         return match(source, options.reading, choice, adds=options.create_categories, may_add=may_add)
 
 
-def choose(upload: ImportUpload, how: Reading, *, profile: str | None, sender: Sender) -> None:
-    """Read the file like this from now on, and remember it as a profile; raises `ImportRejectedError`."""
+def choose(upload: ImportUpload, how: Reading, *, profile: str | None, supplier: str, sender: Sender) -> None:
+    """Read the file like this from now on, and remember it as a profile; raises `ImportRejectedError`.
+
+    `supplier`: the one that is known.
+    """
     with opened(upload) as source:
         read(source, how)
         if profile is not None:
-            remember(profile, source, how, who=sender.who)
+            remember(profile, source, how, who=sender.who, supplier=supplier)
     _choose(upload, how)
 
 

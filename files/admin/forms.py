@@ -113,15 +113,16 @@ class ColumnsForm(forms.Form):
         values = [value for column in match.values for value in column.values]
         self.unseen = data is not None and not data.keys() >= {value.field for value in values}
         """Whether there are values that the page did not show, as the columns were others."""
-        self.foreign, self.open = len(values), sum(value.becomes is None for value in values)
+        asked = [value for value in values if not (match.known and value.is_chosen)]
+        self.foreign, self.open = len(asked), sum(value.becomes is None for value in asked)
         if self.unseen:
             data = {value.field: _choice(value) for value in values} | data.dict()
         title = next((cells[0] for line, cells in match.first.rows if line < match.how.header_row), "")
         called = title.partition(":")[0].strip()[:60] or file_name.rpartition(".")[0][:60]
-        called = match.profile or called
+        called = match.supplier or called
         is_ours = all(plain(column.title) in KNOWN for column in match.columns)
         super().__init__(
-            data, initial={"remember": bool(match.profile) or not is_ours, "called": called, **match.how.defaults}
+            data, initial={"remember": bool(match.supplier) or not is_ours, "called": called, **match.how.defaults}
         )
         for field in (self.fields["category"], self.fields["status"], self.fields["called"]):
             field.widget.attrs["class"] = "input"
@@ -151,16 +152,37 @@ class ColumnsForm(forms.Form):
             )
             self.fields[f"column-{at}"].widget.attrs["class"] = "input"
 
-    def columns(self) -> list[tuple[Any, forms.BoundField]]:
-        return [(column, self[f"column-{at}"]) for at, column in enumerate(self.match.columns)]
+    def title(self) -> str:
+        """Return what is new of a supplier; "" if there is none."""
+        if (known := self.match.known) is None:
+            return ""
+        new = [column.title for column, _ in self.columns()]
+        what = [f"{'a new column' if len(new) == 1 else 'new columns'}: {', '.join(new)}"] if new else []
+        what += [f"no column {', '.join(known.missing)}"] if known.missing else []
+        what += ["new values"] if self.values() else []
+        return f"{known.supplier} has {' and '.join(what)}" if what else ""
 
-    def values(self) -> list[tuple[MatchedColumn, str, list[tuple[ForeignValue, forms.BoundField]]]]:
+    def columns(self, *, former: bool = False) -> list[tuple[Any, forms.BoundField]]:
+        """Return the columns to ask about, or those that their supplier had before."""
+        known = self.match.known
+        fields = [(column, self[f"column-{at}"]) for at, column in enumerate(self.match.columns)]
+        return [each for at, each in enumerate(fields) if (known is not None and at not in known.new) == former]
+
+    def former_columns(self) -> list[tuple[Any, forms.BoundField]]:
+        return self.columns(former=True)
+
+    def values(self, *, former: bool = False) -> list[tuple[MatchedColumn, str, list[tuple[ForeignValue, Any]]]]:
         """Return the columns that have values which are none of ours: each with its title and the fields of these."""
-        titles = {column.meaning: column.title for column in self.match.columns}
-        return [
-            (column, titles.get(column.header, ""), [(value, self[value.field]) for value in column.values])
-            for column in self.match.values
-        ]
+        titles, is_known = {column.meaning: column.title for column in self.match.columns}, self.match.known is not None
+        found = []
+        for column in self.match.values:
+            values = [each for each in column.values if (is_known and each.is_chosen) == former]
+            if values:
+                found.append((column, titles.get(column.header, ""), [(value, self[value.field]) for value in values]))
+        return found
+
+    def former_values(self) -> list[tuple[MatchedColumn, str, list[tuple[ForeignValue, Any]]]]:
+        return self.values(former=True)
 
     def encodings(self) -> list[tuple[str, str, str, Any]]:
         """Return the encodings to choose from: each with its language, its name and how the first names read."""

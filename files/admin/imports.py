@@ -144,11 +144,17 @@ class ImportRunAdmin(RecordAdmin):
         if not form.unseen and form.is_valid():
             profile = form.cleaned_data["called"] if form.cleaned_data["remember"] else None
             try:
-                choose(upload, form.reading(), profile=profile, sender=Sender(who=acting().actor[:150]))
+                sender = Sender(who=acting().actor[:150])
+                choose(upload, form.reading(), profile=profile, supplier=match.supplier, sender=sender)
                 return self._check(upload)
             except ImportRejectedError as error:
                 form.add_error(None, str(error))
-        shown = {"form": form, "read": read, "moved": is_moved, "title": f"Match the columns of {upload}"}
+        shown = {
+            "form": form,
+            "read": read,
+            "moved": is_moved,
+            "title": form.title() or f"Match the columns of {upload}",
+        }
         page = self.page(request, "columns.html", **shown)
         page.status_code = 400 if form.errors and not form.unseen else 200
         return page

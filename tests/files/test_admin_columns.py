@@ -201,7 +201,7 @@ def test_a_sheet_of_many_columns_is_asked_about_the_first(staff: Client, categor
 
 def test_a_name_is_of_one_header(staff: Client, category: Category) -> None:
     answer(staff, asked(staff, DELIVERY))
-    other = answer(staff, asked(staff, ROWS.replace("Price", "Cost")), called="Lime Tree Farm")
+    other = answer(staff, asked(staff, "Tier;Art\nRex;Dogs\n"), called="Lime Tree Farm")
     assert "&quot;Lime Tree Farm&quot; is the name of other columns." in other.content.decode()
     assert ColumnProfile.objects.count() == 1
 
@@ -279,4 +279,138 @@ def test_a_profile_must_be_there_and_fit(run_import: Import, category: Category)
         3,
         'None of the first rows has the columns of "Farm": "no.", "pet name", "kind", "state", "price".',
     )
-    assert run_import(DELIVERY, "--profile", "Farm", "--map", "a=name").status == 2
+    assert run_import(DELIVERY, "--profile", "Farm", "--header-row", "4").status == 2
+
+
+def known(supplier: Client) -> None:
+    confirm(supplier, answer(supplier, asked(supplier, ROWS)))
+    Pet.objects.update(status="pending")
+
+
+HEAD = "No.;Pet name;Kind;State;Price"
+COMES = "delivery-47 has {}"
+CHANGES = {
+    "a column more": (f"{HEAD};Age", "LT-1;Żółwik;Dogs;sold;140;3", "a new column: Age"),
+    "a column renamed": (
+        HEAD.replace("No.", "Item"),
+        "LT-1;Żółwik;Dogs;sold;1",
+        "a new column: Item and no column no.",
+    ),
+    "a column fewer": ("No.;Pet name;Kind;Price", "LT-1;Żółwik;Dogs;1", "no column state"),
+}
+"""What a supplier changed: its header, a row, and what the page says is new."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_only_what_a_supplier_changed_is_asked_and_kept(staff: Client, category: Category, change: str) -> None:
+    known(staff)
+    header, row, new = CHANGES[change]
+    page = asked(staff, f"{header}\n{row}\n", "december.csv")
+    assert page.context["title"] == COMES.format(new)
+    assert [column.title for column, _ in page.context["form"].columns()] == re.findall("a new column: (\\w+)", new)
+    confirm(staff, answer(staff, page, remember="on"))
+    assert [(name, reference) for name, _, _, reference in catalogue()] == [(name, ref) for name, _, _, ref in ANIMALS]
+    profile = ColumnProfile.objects.get()
+    assert (profile.name, profile.header) == ("delivery-47", header.lower().split(";"))
+    assert send(staff, f"{header}\n{row}\n\n", "january.csv").context["run"].unchanged == 1
+
+
+def test_a_change_can_be_for_this_time_only(staff: Client, category: Category) -> None:
+    known(staff)
+    confirm(staff, answer(staff, asked(staff, f"{HEAD};Age\nLT-1;Żółwik;Dogs;sold;140;3\n", "december.csv")))
+    assert ColumnProfile.objects.get().header == HEAD.lower().split(";")
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("Kind;No.;Pet name;State;Price", "Dogs;LT-1;Żółwik;sold;140"),  # moved
+        ("No.;Pet name;Kind;State", "LT-1;Żółwik;Dogs;sold"),  # without what was left out
+    ],
+)
+def test_columns_that_moved_or_say_nothing_are_not_asked_about(
+    staff: Client, category: Category, run_import: Import, header: str, row: str
+) -> None:
+    known(staff)
+    assert send(staff, f"{header}\n{row}\n", "december.csv").context["run"].updated == 1
+    assert run_import(f"{header}\n{row}\n", "--profile", "delivery-47").status == 0
+    assert catalogue()[0] == ("Żółwik", "Dogs", "sold", "LT-1")
+
+
+@pytest.mark.parametrize(
+    "header", ["name;category;external_reference", "Tier;Art;Nummer", "No.;Tier;Art;Farbe;Gewicht"]
+)
+def test_another_supplier_is_not_taken_for_one_that_is_known(staff: Client, category: Category, header: str) -> None:
+    known(staff)
+    page = send(staff, f"{header}\n{';'.join('ABCDEFG'[: header.count(';') + 1])}\n", "other.csv")
+    assert page.context["form"].match.known is None
+
+
+def test_the_command_takes_no_new_or_missing_column_unseen(
+    run_import: Import, staff: Client, category: Category
+) -> None:
+    known(staff)
+    more, renamed, fewer = (f"{header}\n{row}\n" for header, row, _ in CHANGES.values())
+    see = '"delivery-47" is known with other columns. See --map, --header-row and --ignore-unknown-columns.'
+    for content, what in (
+        (more, 'has new columns: "Age"'),
+        (renamed, 'has new columns: "Item" and lacks "no."'),
+        (fewer, 'lacks "state"'),
+    ):
+        result = run_import(content, "--profile", "delivery-47")
+        assert (result.status, result.error) == (3, f"The file {what}. {see}")
+    assert run_import(more, "--profile", "delivery-47", "--ignore-unknown-columns").status == 0
+    update = ["--profile", "delivery-47", "--map", "Item=external_reference", "--save-profile", "delivery-47"]
+    assert run_import(renamed, *update).status == 0
+    assert ColumnProfile.objects.get().header[0] == "item"
+    assert [reference for *_, reference in catalogue()] == ["LT-1", "LT-2", "LT-3"]
+
+
+def test_animals_that_are_here_already_are_named_if_no_column_is_the_reference(
+    staff: Client, category: Category
+) -> None:
+    known(staff)
+    page = asked(staff, "Tier;Art\nŻółwik;Dogs\nRex;Dogs\n", "b.csv")
+    assert page.context["form"].match.doubled == ["Żółwik"]
+    assert "No column is the reference, but Żółwik is an animal here already." in page.content.decode()
+    assert asked(staff, "Tier;Art;Nr.\nŻółwik;Dogs;1\n", "b.csv").context["form"].match.doubled == []
+
+
+@pytest.mark.parametrize(
+    ("values", "is_reference"),
+    [
+        (["ZM-01000", "ZM-01001"], True),
+        (["978014", "978015"], True),
+        (["a1", "b2"], True),
+        (["978014", "97801"], False),
+        (["ZM-1", "ZM-1"], False),
+        (["ZM-1", ""], False),
+        (["140,00", "35,00"], False),
+        (["2026-11-21", "2026-11-22"], False),
+        (["21.11.2026", "22.11.2026"], False),
+        (["brown", "white"], False),
+        (["12", "13"], False),
+    ],
+)
+def test_a_column_of_different_codes_is_the_reference(
+    staff: Client, category: Category, values: list[str], *, is_reference: bool
+) -> None:
+    one, two = values
+    page = asked(staff, f"Tier;Art;Xyz\nRex;Dogs;{one}\nTom;Dogs;{two}\n")
+    assert given(page)["column-2"] == ("external_reference" if is_reference else "")
+    page = asked(staff, f"Xyz;Tier;Art;Nr.\n{one};Rex;Dogs;7\n{two};Tom;Dogs;8\n")
+    assert given(page)["column-0"] == ""
+
+
+@pytest.mark.parametrize(
+    ("title", "meaning"),
+    [
+        ("Artikelnr.", "external_reference"),
+        ("Art. No.", "external_reference"),
+        ("Bezeichnung", "name"),
+        ("Verfügbarkeit", "status"),
+        ("Gattung", "category"),
+    ],
+)
+def test_common_titles_are_guessed(staff: Client, category: Category, title: str, meaning: str) -> None:
+    assert given(asked(staff, f"Zeile;{title}\nx;y\n"))["column-1"] == meaning

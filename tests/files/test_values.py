@@ -45,7 +45,9 @@ def options(found: dict[str, dict[str, str]]) -> list[str]:
 
 def fields(page: Any) -> dict[str, Any]:
     """Return the value and its field on the page by what the file says."""
-    return {value.text: field for _, _, pairs in page.context["form"].values() for value, field in pairs}
+    form = page.context["form"]
+    columns = [*form.values(), *(form.former_values() if form.match.known else ())]
+    return {value.text: field for _, _, pairs in columns for value, field in pairs}
 
 
 def guesses(page: Any) -> dict[str, str]:
@@ -175,7 +177,7 @@ def test_a_value_without_a_choice_is_asked_again(staff: Client) -> None:
 
 def test_the_values_of_another_column_are_asked_before_the_check(staff: Client) -> None:
     page = asked(staff, "name;category;Farbe\nRex;Katzen;Dogs\n")
-    moved = answer(staff, page, **{"column-1": "", "column-2": "category"} | chosen(page, Katzen="-"))
+    moved = answer(staff, page, **{"column-1": "", "column-2": "category", "remember": ""})
     preview = moved.context.get("found")
     assert preview is not None  # `Dogs` is ours
     page = asked(staff, "name;Farbe;category\nRex;Katzen;Dogs\n", "b.csv")
@@ -199,7 +201,7 @@ def test_a_supplier_keeps_its_values_and_only_new_ones_are_asked(staff: Client, 
         text: f"={ours}" for text, ours in STATUSES.items()
     }
     assert given(page)["called"] == "Müller"
-    confirm(staff, answer(staff, page, **chosen(page, Fische="+")))
+    confirm(staff, answer(staff, page, **chosen(page, Fische="+"), remember="on"))
     assert ColumnProfile.objects.get().values["category"] == {"Hunde": "Dogs", "Nager": "", "Fische": "Fische"}
     assert run_import(later.replace("X-", "W-"), "--profile", "Müller").status == 0
     assert run_import(later.replace("X-", "V-"), "--profile", "Müller", "--map-value=category:Nager=Dogs").status == 0

@@ -272,8 +272,8 @@ def _options(given: dict[str, Any]) -> Options:
     if given["changes"] is not None and given["changes"] == given["rejects"]:
         message = "--changes and --rejects must be two files."
         raise ExitError(message, status=Exit.USAGE)
-    if given["profile"] is not None and (given["mapping"] or given["save_profile"] or given["header_row"] > 1):
-        message = "--profile has the header and its columns. Leave out --map, --header-row and --save-profile."
+    if given["profile"] is not None and given["header_row"] > 1:
+        message = "--profile has the header. Leave out --header-row."
         raise ExitError(message, status=Exit.USAGE)
     values: dict[str, dict[str, str]] = {}
     for column, value, ours in given["values"]:
