@@ -26,7 +26,7 @@ RELEASED = settings.BASE_DIR / "clients" / "released"
 MEDIA_TYPES = {".whl": "application/zip", ".tgz": "application/gzip"}
 
 
-class Package(NamedTuple):
+class ClientPackage(NamedTuple):
     """A file to install a client from."""
 
     name: str
@@ -46,7 +46,7 @@ class Language(NamedTuple):
     id: str
     code: str
     """As the samples of the portal name it: a choice there holds here too."""
-    package: Package
+    package: ClientPackage
     readme: str
     introduction: Section
     sections: dict[str, Section]
@@ -123,7 +123,7 @@ def readme(file: Path) -> str:
         return packed.read().decode() if packed else ""
 
 
-def _package(file: Path) -> Package:
+def _package(file: Path) -> ClientPackage:
     content = file.read_bytes()
     url = SERVED_ORIGIN + reverse("client-package", args=[file.name])
     if file.suffix == ".whl":
@@ -132,4 +132,4 @@ def _package(file: Path) -> Package:
     else:
         name, digest = "Integrity", f"sha512-{b64encode(sha512(content).digest()).decode()}"
         line = f"npm install {url}"
-    return Package(file.name, len(content), name, digest, line, block("Install", line, "sh"))
+    return ClientPackage(file.name, len(content), name, digest, line, block("Install", line, "sh"))

@@ -18,7 +18,7 @@ KINDS = {
 """The tabs: by the value in the query, what they are called and what is in them."""
 
 
-class Choice(admin.SimpleListFilter):
+class SelectFilter(admin.SimpleListFilter):
     """A select of the form; what it does not offer finds nothing."""
 
     every = ""
@@ -38,7 +38,7 @@ class Choice(admin.SimpleListFilter):
         return queryset.filter(**{self.chosen: value}) if value in known else queryset.none()
 
 
-class KindFilter(Choice):
+class KindFilter(SelectFilter):
     """The tabs."""
 
     title = parameter_name = "kind"
@@ -51,7 +51,7 @@ class KindFilter(Choice):
         return queryset.filter(wanted)
 
 
-class KeyFilter(Choice):
+class KeyFilter(SelectFilter):
     """The keys that made one of the requests."""
 
     title, parameter_name, every, chosen = "key", "key__id__exact", "All keys", "key"
@@ -64,7 +64,7 @@ class KeyFilter(Choice):
         return [(str(key.pk), str(key) if is_named else key.key_id) for key in keys]
 
 
-class AnswerFilter(Choice):
+class AnswerFilter(SelectFilter):
     """Whether the caller or the store must change something."""
 
     title, parameter_name, every, chosen = "answer", "answer", "4xx and 5xx", "status__startswith"
@@ -73,7 +73,7 @@ class AnswerFilter(Choice):
         return [("4", "Rejected, 4xx"), ("5", "Failed, 5xx")]
 
 
-class CodeFilter(Choice):
+class CodeFilter(SelectFilter):
     """The codes of errors that are in the list."""
 
     title, parameter_name, every, chosen = "code", "code", "All codes", "code"
