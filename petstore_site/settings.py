@@ -63,6 +63,7 @@ TRACES_URL = env["OTEL_EXPORTER_OTLP_ENDPOINT"]
 """The collector of OpenTelemetry that traces are sent to. Its exporter reads this and other `OTEL_` variables."""
 
 SENTRY_DSN = env["SENTRY_DSN"]
+SECURITY_CONTACT = env["SECURITY_CONTACT"]
 """Where errors are reported."""
 
 # --- What the service is made of ----------------------------------------------------------------

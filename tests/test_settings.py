@@ -153,6 +153,10 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
             for url in ("collector:4318", "grpc://collector:4317")
         ],
         *[
+            ({"SECURITY_CONTACT": text}, "SECURITY_CONTACT: must be an address such as mailto:security@petstore.example, or of a page with https.")
+            for text in ("security@petstore.example", "http://petstore.example/security", "mailto:a@b\nExpires: never", "https://a b")
+        ],
+        *[
             ({"SENTRY_DSN": url}, "SENTRY_DSN: must be https://KEY@HOST/PROJECT, as Sentry shows it.")
             for url in ("https://sentry.example/7", "https://hunter2@sentry.example/", "ftp://hunter2@sentry.example/7")
         ],

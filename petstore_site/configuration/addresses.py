@@ -7,8 +7,8 @@ from urllib.parse import SplitResult, urlsplit
 API_PATH = re.compile(r"(?:/[A-Za-z0-9](?:[A-Za-z0-9._~-]*[A-Za-z0-9])?)*/v1")
 
 OWN_PATHS = {
-    "admin", "docs", "favicon.ico", "livez", "llms.txt", "openapi.json", "readyz", "robots.txt", "sitemap.xml",
-    "static", "v1",
+    ".well-known", "admin", "docs", "favicon.ico", "livez", "llms.txt", "openapi.json", "readyz", "robots.txt",
+    "sitemap.xml", "static", "v1",
 }  # fmt: skip
 """The first part of each path of the service. If the service lived under one, `mount` could not distinguish them."""
 
@@ -80,6 +80,14 @@ def collector_address(text: str) -> str:
     if split(text, sentence).scheme not in {"http", "https"}:
         raise ValueError(sentence)
     _need("opentelemetry", "opentelemetry")
+    return text
+
+
+def contact_address(text: str) -> str:
+    """Return the address of people, as it was given (RFC 9116)."""
+    if not re.fullmatch(r"mailto:[!-~]+@[!-~]+|https://[!-~]+", text):
+        sentence = "must be an address such as mailto:security@petstore.example, or of a page with https."
+        raise ValueError(sentence)
     return text
 
 

@@ -6,7 +6,14 @@ gunicorn's master imports this file, so that it must not import Django (deploy/g
 
 import os
 
-from petstore_site.configuration.addresses import api_address, cache_address, collector_address, origins, sentry_address
+from petstore_site.configuration.addresses import (
+    api_address,
+    cache_address,
+    collector_address,
+    contact_address,
+    origins,
+    sentry_address,
+)
 from petstore_site.configuration.env import ByEnvironment, Env, Variable, choice, flag, integer, items
 from rest.rates import parse_rate
 
@@ -94,6 +101,11 @@ GROUPS: dict[str, list[Variable]] = {
         Variable(
             "BEHIND_TLS_PROXY", flag, ByEnvironment(False, True, True),
             "Whether to trust the proxy's `X-Forwarded-Proto`, and the last address in its `X-Forwarded-For`.",
+        ),
+        Variable(
+            "SECURITY_CONTACT", contact_address, "",
+            "Where people report a vulnerability: `mailto:` and an address, or an `https://` page. "
+            "`/.well-known/security.txt` shows it.",
         ),
         Variable(
             "HSTS_PRELOAD", flag, False,

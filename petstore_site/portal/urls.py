@@ -18,6 +18,7 @@ urlpatterns = [
     path("docs/errors/<str:code>.md", views.markdown_page, name="error-markdown"),
     path("favicon.ico", views.favicon),
     path("robots.txt", views.robots),
+    path(".well-known/security.txt", views.security),
     path("sitemap.xml", views.sitemap, name="sitemap"),
     path("docs/search.json", views.file, {"name": "search-index"}, name="search-index"),
     path("docs/errors/", views.error_list, name="error-list"),

@@ -1,6 +1,7 @@
 """The pages and files of the portal. Each is made once per process, and sent with the address it is asked for at."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from difflib import get_close_matches
 from functools import cache
 from html import escape
@@ -11,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotFound
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
 
 from commands import version as release
@@ -87,6 +89,16 @@ def robots(request: HttpRequest) -> HttpResponse:
     text = f"User-agent: *\nDisallow: {reverse('admin:index')}\nDisallow: {settings.BASE_PATH}/v1/\n"
     sitemap_url = request.build_absolute_uri(reverse("sitemap"))
     return HttpResponse(f"{text}Sitemap: {sitemap_url}\n", content_type="text/plain")
+
+
+@read_only
+def security(_request: HttpRequest) -> HttpResponse:
+    """Return where to report a vulnerability (RFC 9116), for half a year. Without an address there is no such file."""
+    if not settings.SECURITY_CONTACT:
+        raise Http404
+    expires = f"{timezone.now() + timedelta(days=182):%Y-%m-%d}T00:00:00Z"
+    text = f"Contact: {settings.SECURITY_CONTACT}\nExpires: {expires}\nPreferred-Languages: en\n"
+    return HttpResponse(text, content_type=TEXT)
 
 
 @read_only

@@ -1,11 +1,13 @@
 """Addresses that people guess, mistype, or leave to their browser."""
 
 import re
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from tests.conftest import error
 
@@ -64,3 +66,17 @@ def test_the_sitemap_lists_pages_that_exist(client: Client) -> None:
 def test_search_engines_find_production_only(client: Client, settings: Any, environment: str, text: str) -> None:
     settings.PETSTORE_ENVIRONMENT = environment
     assert client.get("/robots.txt").content.decode() == text
+
+
+def test_where_to_report_a_vulnerability(client: Client, settings: Any) -> None:
+    """RFC 9116: the date is in the future, and at most a year away."""
+    settings.SECURITY_CONTACT = "mailto:security@petstore.example"
+    answer = client.get("/.well-known/security.txt")
+    contact, expires, languages = answer.content.decode().splitlines()
+    assert (contact, languages) == ("Contact: mailto:security@petstore.example", "Preferred-Languages: en")
+    assert 30 < (datetime.fromisoformat(expires.removeprefix("Expires: ")) - timezone.now()).days < 365
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+
+
+def test_without_an_address_there_is_no_file_that_names_one(client: Client) -> None:
+    assert client.get("/.well-known/security.txt").status_code == 404
