@@ -11,7 +11,7 @@ from changes.models import Kind, State
 from history.edits import REASON, RESTORED
 from history.naming import name_actors
 from history.values import in_words as value_in_words
-from pets.columns import BY_NAME, CATEGORY, ON_PAGES, STATUS, Column
+from pets.columns import BY_NAME, CATEGORY, ON_PAGES, Column
 from pets.models import IMPORTED, STANDARD_INPUT, ImportState, Pet
 
 DID = {"+": "added", "~": "changed", "-": "deleted"}
@@ -153,9 +153,8 @@ def values_of(row: Any) -> list[ValueChange]:
 
 
 def _changed(column: Column, before: Any, after: Any) -> ValueChange:
-    return ValueChange(
-        column.title, _value(before, column), _value(after, column), after.status if column is STATUS else ""
-    )
+    badge = getattr(after, column.name) if column.is_badge else ""
+    return ValueChange(column.title, _value(before, column), _value(after, column), badge)
 
 
 def _value(row: Any, column: Column) -> str:

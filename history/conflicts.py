@@ -1,9 +1,9 @@
 """A form that notices when someone else changed the thing since the form was opened, and says what they changed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -22,9 +22,6 @@ UNKNOWN = "Not saved. This page is out of date. Reload it and try again."
 
 MEANWHILE = "Someone else just used that value or deleted a linked item."
 """Why the database rejects what was valid when it was checked."""
-
-STATES = {"status"}
-"""Fields that are shown as a badge."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +64,8 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
     form, which from then on has seen the other changes: saved again, it is the user's decision.
     """
 
+    states: ClassVar[Sequence[str]] = ()
+    """Fields that are shown as a badge."""
     seen = SeenField(required=False)
     conflict: EditConflict | None = None
     """What changed since the form was opened, if that is why it was not saved."""
@@ -109,7 +108,7 @@ def _differences(form: Any, now: Any) -> Iterator[dict[str, Any]]:
         if name in form.declared_fields or not field.has_changed(values[name], form[name].data):
             continue
         yours = form.cleaned_data.get(name, form[name].data)
-        badges = (getattr(now, name), str(yours)) if name in STATES else None
+        badges = (getattr(now, name), str(yours)) if name in form.states else None
         label, theirs = capfirst(str(field.label)), shown(now, name)
         yield {"label": label, "theirs": theirs, "yours": in_words(now, name, yours), "badges": badges}
 

@@ -180,6 +180,11 @@ class ChangesAdmin(HistoryAdmin):
         seen = ["seen"] if obj is not None and self.has_change_permission(request, obj) else []
         return [*(self.fields or ()), *seen]
 
+    def get_form(self, *args: Any, **kwargs: Any) -> Any:
+        form: Any = super().get_form(*args, **kwargs)
+        form.states = self.states
+        return form
+
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Show the form or save it; what others committed after it was checked may make that impossible."""
         try:

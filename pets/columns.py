@@ -46,6 +46,8 @@ class Column:
     verb: str = "changed its {noun}"
     """The same on the page of the animal."""
     undoing: str = "undid a change of {noun}"
+    is_badge: bool = False
+    """Whether pages show it as a badge."""
     hidden_on: str = "narrow"
     """Which screens have no room for it in the table of a check: `narrow`, `phone`, or none."""
 
@@ -128,6 +130,7 @@ STATUS = Column(
     ),
     sentence="marked {name} {after}",
     verb="marked it {after}",
+    is_badge=True,
     hidden_on="",
 )
 COLUMNS = (REFERENCE, NAME, CATEGORY, STATUS)

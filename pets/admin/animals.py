@@ -61,7 +61,7 @@ class PetAdmin(ChangesAdmin):
     undoable: ClassVar = [column.attribute for column in ON_PAGES]
     fields = [*undoable[:2], tuple(undoable[2:])]
     radio_fields: ClassVar = {"status": admin.HORIZONTAL}
-    states: ClassVar = ["status"]
+    states: ClassVar = [column.attribute for column in ON_PAGES if column.is_badge]
     actions = bulk.ACTIONS
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
