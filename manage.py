@@ -18,9 +18,10 @@ from petstore_site.configuration.database import sentence
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
-    if sys.stdout is None or sys.stderr is None:  # the shell closed it (`>&-`)
+    if sys.stdout is None:  # the shell closed it (`>&-`)
         sys.exit("Standard output cannot be written: Bad file descriptor.")
     sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # for names of files
     try:
         signal(SIGINT, default_int_handler)

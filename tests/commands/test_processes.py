@@ -126,6 +126,12 @@ def test_a_closed_pipe_is_silent(shell: Shell, command: str) -> None:
     assert shell(f"manage {command} | exec 0<&-") == Ended(141, "", "")
 
 
+def test_a_command_needs_neither_standard_input_nor_standard_error(shell: Shell) -> None:
+    key = json.loads(shell("manage issue_api_key Lost --json").out)["key_id"]
+    assert shell(f"manage revoke_api_key {key} <&- 2>&-").status == 0
+    assert shell("manage revoke_api_key <&- 2>&-") == Ended(2, "", "")
+
+
 def test_what_was_done_stays_done(shell: Shell) -> None:
     key = json.loads(shell("manage issue_api_key Lost --json").out)["key_id"]
     assert shell(f"manage revoke_api_key {key} > /dev/full") == Ended(0, "", f"Done. {NO_SPACE}")
