@@ -65,6 +65,23 @@ def test_a_form_comes_back_after_the_session_ended_and_goes_when_it_is_sent(own_
     expect(page.get_by_text(NOTE)).to_have_count(0)
 
 
+def test_back_after_an_addition_shows_an_empty_form(office: Page) -> None:
+    office.goto(PETS)
+    office.get_by_role("link", name="Add animal").click()
+    office.get_by_label("Name").fill("Added once")
+    office.get_by_label("Category").fill("Dogs")
+    office.get_by_role("button", name="Save", exact=True).click()
+    expect(office.locator(".messagelist")).to_contain_text("Added once")
+    office.wait_for_load_state()
+    office.go_back()
+    expect(office.get_by_text("What you sent was added.")).to_be_visible()
+    expect(office.get_by_label("Name")).to_have_value("")
+    expect(office.get_by_label("Category")).to_have_value("")
+    office.get_by_role("button", name="Save", exact=True).click()  # the browser asks for a name
+    office.goto(f"{PETS}?q=Added+once")
+    expect(office.locator("#result_list tbody tr")).to_have_count(1)
+
+
 def test_a_form_that_is_left_warns_first(office: Page, complaints: list[str]) -> None:
     office.goto(f"{PETS}1/change/")
     name = office.get_by_label("Name").input_value()

@@ -63,6 +63,7 @@
       sessionStorage.removeItem("sent");
       const answered = !door && (document.querySelector(".messagelist, .errornote, .notice-warn[role=alert]")
         || (!form && sent === `draft:${location.pathname}`)); // else no response to it came
+      if (sent?.endsWith("/add/") && document.querySelector(".messagelist .success")) sessionStorage.setItem("added", sent);
       if (sent && answered) sessionStorage.removeItem(sent);
       else if (sent) sessionStorage.setItem("interrupted", "yes");
       if (door) sessionStorage.setItem("interrupted", "yes");
@@ -113,6 +114,18 @@
       try { sessionStorage.setItem("sent", place); } catch { /* nothing is kept */ }
     });
     window.addEventListener("beforeunload", (event) => { if (typed) event.preventDefault(); });
+    // Back after an addition: browsers fill in what was sent, and Save would add it twice.
+    window.addEventListener("pageshow", (event) => {
+      const isBack = event.persisted || performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+      let isAdded = false;
+      try {
+        isAdded = sessionStorage.getItem("added") === place;
+        if (isAdded) sessionStorage.removeItem("added");
+      } catch { /* nothing is kept */ }
+      if (!isBack || !isAdded) return;
+      form.reset();
+      form.prepend(Object.assign(document.createElement("p"), { className: "notice notice-info", textContent: "What you sent was added. The form is empty again, for another one." }));
+    });
   };
 
   // A select of many options is searched by typing: a field with suggestions stands in for it.
