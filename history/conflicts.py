@@ -30,7 +30,7 @@ class EditConflict:
 
     change: Any
     is_yours: bool
-    """Whether you made it, on another device or in another window."""
+    """Whether you made it, on another device or in another tab."""
     others: int
     """People or programs beside that one."""
     differences: list[dict[str, Any]]
@@ -44,8 +44,8 @@ class EditConflict:
         someone = (getattr(self.change, "who", "") or who(self.change.actor)) if self.change.actor else "A program"
         changer = "You" if self.is_yours else someone
         more = f" and {self.others} other{'s' * (self.others > 1)}" * bool(self.others)
-        device = " on another device" * self.is_yours
-        return f"Not saved. {changer}{more} changed this{device} {in_sentence(self.change.history_date)}."
+        place = " in another tab or on another device" * self.is_yours
+        return f"Not saved. {changer}{more} changed this{place} {in_sentence(self.change.history_date)}."
 
 
 class SeenField(forms.IntegerField):
@@ -130,7 +130,8 @@ def changes_since(instance: Any, seen: int, reader: Any) -> Iterator[str]:
     rows = [*instance.history.filter(history_id__gte=seen).order_by("history_id")[: SHOWN + 1]]
     name_actors(rows, reader)
     for before, after in pairwise(rows):
-        by = ", ".join(filter(None, [after.who, after.contact, in_sentence(after.history_date)]))
+        changer = "you" if after.actor == acting().actor else after.who
+        by = ", ".join(filter(None, [changer, after.contact, in_sentence(after.history_date)]))
         for change in after.diff_against(before, foreign_keys_are_objs=True).changes:
             label = instance._meta.get_field(change.field).verbose_name.capitalize()  # noqa: SLF001 - Django's documented name
             yield f"{label}: {_shown(change.old)} → {_shown(change.new)} ({by})"

@@ -62,7 +62,7 @@ def _why_not(request: HttpRequest, number: int, seen: int) -> str:
     pet = Pet.objects.filter(pk=number).first()
     if pet is not None:
         changes = format_html_join(" ", "{}.", [(change,) for change in changes_since(pet, seen, request.user)])
-        message = "“{}” was not changed. Someone else changed it after you opened the {}. {}"
+        message = "“{}” was not changed. It was changed after you opened the {}. {}"
         return format_html(message, pet, opened, changes)
     last = Pet.history.filter(id=number).order_by("-history_id").first()
     return format_html(

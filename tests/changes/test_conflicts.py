@@ -87,7 +87,7 @@ def test_your_own_change_on_another_device_is_called_so(staff: Client, rex: Pet)
     mine = form_of(rex, name="Rex the second")
     change(staff, rex, form_of(rex, status="sold"))
     assert conflict(change(staff, rex, mine)) == [
-        "Not saved. You changed this on another device just now. 2 fields differ from what you have typed here.",
+        "Not saved. You changed this in another tab or on another device just now. 2 fields differ from what you have typed here.",
         "Name now Rex here Rex the second",
         "Status now Sold here Available",
         "Just now, in the back office. What you typed is still in the form. Check it, then save again.",

@@ -147,7 +147,7 @@ def named(value: Any) -> str:
 
 
 WORDS = re.compile(
-    "Not saved. |Nothing changed. |Nothing was deleted. |: changed since|: deleted since|was not changed. Someone else"
+    "Not saved. |Nothing changed. |Nothing was deleted. |: changed since|: deleted since|was not changed. It was changed"
     "|was deleted after you opened|categoryId must be the id of an existing category"
 )
 """What a page says whose change was not made, or not all of it."""

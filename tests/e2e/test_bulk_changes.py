@@ -85,7 +85,7 @@ def test_the_second_of_two_browsers_is_told(office: Page, second: Page, three: s
     office.get_by_label("Name").fill("Mine")
     office.get_by_role("button", name="Save", exact=True).click()
     alert = office.get_by_role("alert")
-    expect(alert).to_contain_text("Not saved. You changed this on another device just now.")
+    expect(alert).to_contain_text("Not saved. You changed this in another tab or on another device just now.")
     expect(alert.get_by_role("listitem")).to_have_text([re.compile("^Name"), "Status now Sold here Pending"])
     expect(office.get_by_label("Name")).to_have_value("Mine")
     office.get_by_role("link", name="Use the values of now").click()

@@ -72,7 +72,7 @@ def test_a_button_overwrites_nothing_that_was_not_seen(staff: Client, rex: Pet) 
     after = press(staff, stale, becomes)
     assert after.redirect_chain[-1][0].startswith(page_of(rex))
     (said,) = told(after)
-    assert "“Rex” was not changed. Someone else changed it after you opened the page." in said
+    assert "“Rex” was not changed. It was changed after you opened the page." in said
     assert "Status: “available” → “pending” (anna, " in said
     assert Pet.objects.get().status == "pending"
 
