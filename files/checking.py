@@ -116,8 +116,9 @@ class Check:
         for header, values in self._values.items():
             for value, ours in values.items():
                 named = {"header": header, "value": quoted(value), "ours": quoted(ours)}
-                is_there = ours.lower() in PetStatus.values if header == STATUS.header else self.categories.has(ours)
-                if ours and not is_there:
+                is_status, is_category = header == STATUS.header, header == CATEGORY.header
+                lacks = is_status and ours.lower() not in PetStatus.values
+                if ours and (lacks or (is_category and not self.categories.has(ours))):
                     raise FileError(NOT_OURS.format(**named))
                 if values.get(ours, ours) != ours:
                     raise FileError(TWO_STEPS.format(**named))

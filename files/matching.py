@@ -54,6 +54,7 @@ class Choice(NamedTuple):
     encoding: str | None
     header_row: int | None
     meanings: Sequence[str]  # of the first columns
+    foreign: Sequence[tuple[str, str, int]] = ()  # values that a check found: header, text, rows
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
 
     `adds` and `may_add` are those of `understood`. Raises `FileError`.
     """
-    encoding, header_row, meanings = choice
+    encoding, header_row, meanings, foreign = choice
     known = _remembered(source, replace(how, encoding=None))
     supplier = known.supplier if known else ""
     if known is None or how.columns is not None:
@@ -117,7 +118,7 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
         columns[at] = columns[at]._replace(meaning=meaning)
     how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
     words = Vocabulary(how, adds=adds, may_add=may_add)
-    values = matched_columns(source, how, words)
+    values = matched_columns(source, how, words, foreign)
     of_supplier = known if known.supplier else None
     shown = columns[:MOST_COLUMNS]
     return Match(how, first, shown, found, supplier, of_supplier, _doubled(columns), words.categories, values)

@@ -1,6 +1,6 @@
 """What the caller of an import decides, who that is, and the import's result."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,11 +68,13 @@ class Outcome:
     place: str  # what lines count: "line", or "animal" in a JSON array
     hidden: HiddenCount
     rejected: Sequence[Reject]  # the first rows with errors. A file of rejects holds all
+    foreign: Mapping[tuple[str, str], int] = field(default_factory=dict)  # as `Rejects` has it
     new_categories: Sequence[str] = ()  # the names of the categories that it created, or would create
     missing: Tally[staging.MissingAnimal] | None = None  # what the file lacks, if `report_missing`
     changes: Changes | None = None  # what it changed, or would change; None if that was not found out
     planned: Sequence[RowPlan] = ()  # what the first rows did, or would do, for a page
     near: Tally[staging.Near] = field(default_factory=Tally)  # rows of a page; see `staging.Near`
+    near_rejected: Tally[staging.Near] = field(default_factory=Tally)  # of those, rows with errors
 
     @property
     def rejection(self) -> str | None:

@@ -22,6 +22,7 @@ from pets.models import ImportRun, ImportState, ImportUpload
 
 SHOWN = {column.header: column for column in (NAME, CATEGORY, STATUS, *COLUMNS)}
 PHASES = (("read", "Read", ""), ("check", "Check", "against the animals"), ("write", "Write", "all or nothing"))
+PLACES = 10  # rows with equal errors that are named
 MOST_CATEGORIES = 100  # new ones that the page names
 
 KINDS = (
@@ -66,6 +67,7 @@ class Doubt(NamedTuple):
     pet_id: int | None = None
     name: str = ""
     more: str = ""
+    instead: str = ""  # the reference that can be taken
 
 
 def found(outcome: Outcome) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def found(outcome: Outcome) -> dict[str, Any]:
     for near in outcome.near.first:
         said = f"New reference {quoted(near.reference)}, but "
         more = f" has {quoted(near.theirs)}. Is it the same animal?"
-        doubts[near.line].append(Doubt(REFERENCE.header, said, near.id, near.name, more))
+        doubts[near.line].append(Doubt(REFERENCE.header, said, near.id, near.name, more, quoted(near.theirs)))
     for misread in changes.misread.first:
         said = f"Looks wrongly decoded. It is probably {misread.likely}."
         doubts[misread.line].append(Doubt(NAME.header, said if misread.likely else "Programs write this for no name."))
@@ -86,7 +88,10 @@ def found(outcome: Outcome) -> dict[str, Any]:
     for change in changes.altered.first:
         said = "A spreadsheet program or a wrong encoding may have altered it."
         doubts[change.line].append(Doubt(change.field, said))
-    rows = [*(_plan(row, doubts.get(row.line, ())) for row in outcome.planned), *map(_rejected, outcome.rejected)]
+    alike: dict[tuple[str, ...], list[Reject]] = defaultdict(list)
+    for row in outcome.rejected:
+        alike[tuple(error.text for error in row.errors)].append(row)
+    rows = [*(_plan(row, doubts.get(row.line, ())) for row in outcome.planned), *map(_rejected, alike.values())]
     names = sorted(outcome.new_categories)
     return {
         "place": outcome.place,
@@ -98,8 +103,13 @@ def found(outcome: Outcome) -> dict[str, Any]:
         "boxes": sum(
             doubts.count > 0 for doubts in (outcome.near, changes.foreign_ids, changes.altered, changes.misread)
         ),
+        "foreign": [[header, value, rows] for (header, value), rows in outcome.foreign.items()],
         "near": {
             "count": outcome.near.count,
+            "rejected": outcome.near_rejected.count,
+            "pairs": [
+                [near.line, near.reference, near.theirs] for near in (*outcome.near.first, *outcome.near_rejected.first)
+            ],
             "first": [
                 {"reference": quoted(new), "theirs": quoted(known), "odd": differences(new, known)}
                 for _, new, _, known, _ in outcome.near.first[:1]
@@ -135,12 +145,25 @@ def _plan(row: RowPlan, doubts: Sequence[Doubt]) -> dict[str, Any]:
     }
 
 
-def _rejected(row: Reject) -> dict[str, Any]:
+def _rejected(rows: Sequence[Reject]) -> dict[str, Any]:
+    """Return one line for rows with equal errors; of several, it has only what is wrong."""
+    row = rows[0]
     wrong = {CATEGORY.header if error.field == CATEGORY_ID else error.field for error in row.errors}
     texts = {} if row.cells is None else {CATEGORY.header: row.cells.get(CATEGORY_ID, ""), **row.cells}
     shown = () if row.cells is None else SHOWN
-    cells = [{"header": header, "after": texts.get(header, ""), "wrong": header in wrong} for header in shown]
-    return {"number": row.line, "does": "rejected", "cells": cells, "errors": [error.text for error in row.errors]}
+    cells = [
+        {
+            "header": header,
+            "after": texts.get(header, "") if header in wrong or len(rows) == 1 else "…",
+            "wrong": header in wrong,
+        }
+        for header in shown
+    ]
+    lines = [each.line for each in rows]
+    errors = [error.text for error in row.errors]
+    return {"number": row.line, "does": "rejected", "cells": cells, "errors": errors} | (
+        {"rows": len(lines), "places": lines[:PLACES]} if len(lines) > 1 else {}
+    )
 
 
 def work(upload: ImportUpload) -> WorkProgress:

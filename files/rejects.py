@@ -6,6 +6,7 @@ import io
 import json
 import os
 from bisect import insort
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 from files.errors import ImportRejectedError, RowError, printable
 from files.new_file import NewFile
-from files.readers.header import REMARKS, plain
+from files.readers.header import LONGEST_WORD, REMARKS, WORDS, plain
 from files.readers.rows import Cells, DamagedRow, Table
 from files.source import Source
 from files.spreadsheets import guarded
@@ -21,6 +22,7 @@ from pets.columns import HEADERS
 from pets.models import ImportRun
 
 SHOWN = 100  # errors that are kept in memory to be shown; the file of rejects holds all
+MOST_FOREIGN = 1_000  # values that are counted
 LARGEST_EXPONENT = 300
 
 MOST_WAITING = 8 * 1024 * 1024  # characters of rows that wait to be written in the order of lines
@@ -40,6 +42,8 @@ class Rejects:
     def __init__(self, file: "RejectsFile | None", *, at_most: int | None, shown: int) -> None:
         self.count = 0
         self.rows: list[Reject] = []  # the first of them, in the order of lines
+        self.foreign: Counter[tuple[str, str]] = Counter()
+        """Values that are none of ours, by the header of their column: the first ones, with how many rows have them."""
         self.file = file
         self._at_most = at_most
         self._shown = shown
@@ -50,6 +54,11 @@ class Rejects:
         shown = None
         if not isinstance(cells, DamagedRow):
             shown = {header: printable(str(cells[header])) for header in HEADERS if header in cells}
+            for header in (error.field for error in errors if error.field in WORDS):
+                value = (header, cells.get(header))
+                is_short = isinstance(value[1], str) and len(value[1]) <= LONGEST_WORD
+                if is_short and (value in self.foreign or len(self.foreign) < MOST_FOREIGN):
+                    self.foreign[value] += 1
         insort(self.rows, Reject(errors[0].line, errors, shown), key=lambda row: row.line)
         del self.rows[self._shown :]
         if self.file is not None:

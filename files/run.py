@@ -116,7 +116,7 @@ class _Import:
             self.changes_file = files.enter_context(ChangesFile(options.changes, source, formula_safe=safe))
         self.saving = False  # whether all is written and the COMMIT is next, or was sent
         self.check = Check(options, table.header)
-        self.outcome = Outcome(self.run, table.place, table.hidden, self.rejects.rows)
+        self.outcome = Outcome(self.run, table.place, table.hidden, self.rejects.rows, self.rejects.foreign)
 
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
@@ -196,6 +196,8 @@ class _Import:
                 if found.kind is not None:
                     errors = errors_of(found, self.check, place=self.table.place, hint="" if on_page else ACCEPT)
                     self.rejects.add(errors, self.check.cells(found.row))
+                    if found.near is not None:
+                        self.outcome.near_rejected.add(found.near)
                 elif found.near is not None:
                     self.outcome.near.add(found.near)
         if self.rejects.count and not self.options.skip_errors:

@@ -18,7 +18,7 @@ from files.options import Options, Sender
 from files.readers import read
 from files.readers.rows import Reading
 from files.source import GZIP, Source
-from pets.columns import CATEGORY
+from pets.columns import CATEGORY, REFERENCE
 from pets.models import ImportUpload, UploadPart
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def understand(upload: ImportUpload, *, may_add: bool) -> bool:
 def match_of(upload: ImportUpload, choice: Choice, *, may_add: bool) -> Match:
     """Return how the file is likely to be read; raises `ImportRejectedError`."""
     with opened(upload) as source:
-        options = options_of(upload)
+        options, found = options_of(upload), (upload.work or {}).get("found", {})
+        choice = choice._replace(foreign=found.get("foreign", ()))
         return match(source, options.reading, choice, adds=options.create_categories, may_add=may_add)
 
 
@@ -87,6 +88,15 @@ def choose(upload: ImportUpload, how: Reading, *, profile: str | None, supplier:
 
 def _choose(upload: ImportUpload, how: Reading) -> None:
     upload.options |= {"reading": {name: getattr(how, name) for name in MATCHED}, "values": how.values}
+    upload.save(update_fields=["options"])
+
+
+def take_references(upload: ImportUpload, which: str) -> None:
+    """Read references that look like known ones as those: that of the line `which`, or "all" that were found."""
+    values = upload.options.setdefault("values", {})
+    for line, reference, theirs in upload.work["found"]["near"]["pairs"]:
+        if which in {"all", str(line)}:
+            values.setdefault(REFERENCE.header, {})[reference] = theirs
     upload.save(update_fields=["options"])
 
 

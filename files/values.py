@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -13,18 +13,15 @@ from categories.similar import Similar
 from database.search import fold
 from files.errors import FileError, HeaderError, printable
 from files.readers import read
+from files.readers.header import LONGEST_WORD, WORDS
 from files.readers.rows import Block, DamagedRow, Reading, Row
 from files.source import Source
 from pets.columns import CATEGORY, NAME, STATUS
 from pets.models import ColumnProfile, PetStatus
 
-MATCHED = (CATEGORY, STATUS)
-"""Columns whose values can be matched."""
-
 EXAMPLES = 3
 MOST_READ = 5_000  # rows at the beginning of a file; what else is not ours are errors of its rows
 MOST_VALUES, MOST_OPTIONS = 50, 10_000  # that a column is asked about, and categories to choose from in all of them
-LONGEST = 255  # characters of a category
 
 STATUS_WORDS = {
     PetStatus.AVAILABLE: (
@@ -138,9 +135,11 @@ class Vocabulary:
         return not ours or self.has(header, ours) or (ours == text and header == CATEGORY.header and self._may_add)
 
 
-def matched_columns(source: Source, how: Reading, words: Vocabulary) -> list[MatchedColumn]:
-    """Return the columns of the file's beginning that have values which are none of ours."""
-    counts: dict[str, Counter[str]] = {column.header: Counter() for column in MATCHED}
+def matched_columns(
+    source: Source, how: Reading, words: Vocabulary, found: Iterable[tuple[str, str, int]] = ()
+) -> list[MatchedColumn]:
+    """Return the columns that have values which are none of ours, at the beginning of the file or among `found`."""
+    counts: dict[str, Counter[str]] = {header: Counter() for header in WORDS}
     animals: dict[tuple[str, str], list[str]] = defaultdict(list)
     with suppress(FileError):  # the check says what is wrong
         for _, cells in islice(_rows(source, how), MOST_READ):
@@ -148,12 +147,14 @@ def matched_columns(source: Source, how: Reading, words: Vocabulary) -> list[Mat
                 continue
             for header in counts.keys() & cells.keys():
                 text = cells[header]
-                if isinstance(text, str) and len(text) <= LONGEST:
+                if isinstance(text, str) and len(text) <= LONGEST_WORD:
                     counts[header][text] += 1
                     if len(names := animals[header, text]) < EXAMPLES and (name := cells.get(NAME.header)):
                         names.append(printable(str(name)))
+    for header, text, rows in found:
+        counts[header][text] = max(rows, counts[header][text])
     most = min(MOST_VALUES, MOST_OPTIONS // (len(words.categories) or 1))
-    found = []
+    columns = []
     for header, texts in counts.items():
         foreign = [
             words.value(header, text, rows, animals[header, text])
@@ -162,8 +163,8 @@ def matched_columns(source: Source, how: Reading, words: Vocabulary) -> list[Mat
         ]
         if foreign:
             foreign.sort(key=lambda value: value.is_chosen)
-            found.append(MatchedColumn(header, foreign[:most], len(foreign[most:]), len(texts) - len(foreign)))
-    return found
+            columns.append(MatchedColumn(header, foreign[:most], len(foreign[most:]), len(texts) - len(foreign)))
+    return columns
 
 
 def _rows(source: Source, how: Reading) -> Iterator[Row]:

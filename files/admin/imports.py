@@ -21,7 +21,7 @@ from files.downloads import CONTENT_TYPES, headers, template
 from files.errors import ImportRejectedError
 from files.export import FileFormat
 from files.options import Sender
-from files.uploads import choose, keep, match_of, permissions, understand
+from files.uploads import choose, keep, match_of, permissions, take_references, understand
 from history.acting import acting
 from history.admin import RecordAdmin, column, moment
 from history.naming import who
@@ -77,6 +77,7 @@ class ImportRunAdmin(RecordAdmin):
             path("add/<int:upload_id>/", view(require_GET(self.work_view)), name="pets_importrun_work"),
             path("add/<int:upload_id>/stop/", view(require_POST(self.stop_view)), name="pets_importrun_stop"),
             path("add/<int:upload_id>/confirm/", view(require_POST(self.confirm_view)), name="pets_importrun_confirm"),
+            path("add/<int:upload_id>/take/", view(require_POST(self.take_view)), name="pets_importrun_take"),
             path("add/<int:upload_id>/rejects/", view(require_GET(self.rejects_view)), name="pets_importrun_rejects"),
             path("<int:run_id>/undo/", view(former), name="pets_importrun_undo"),
             path("<int:run_id>/change/", view(former), name="pets_importrun_change"),
@@ -175,6 +176,13 @@ class ImportRunAdmin(RecordAdmin):
         options = {name: name in request.POST for name in BOXES}
         confirmed = {"digest": request.POST.get("digest", ""), "options": options}
         return self._work(request, self._upload(request, upload_id), confirmed)
+
+    def take_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Take a known reference in place of one that looks like it, and check the file again."""
+        upload = self._upload(request, upload_id)
+        if (upload.work or {}).get("state") == "checked":
+            take_references(upload, request.POST.get("take", ""))
+        return self._work(request, upload)
 
     def work_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Show how far the check or the import of a file is, or what was found."""

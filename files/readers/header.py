@@ -8,10 +8,12 @@ from files.doubts import misread
 from files.errors import HeaderError, quoted
 from files.readers.rows import BLANK, Cells, DamagedRow, Reading
 from files.spreadsheets import unguarded
-from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, ID, NAME, REFERENCE
+from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, ID, NAME, REFERENCE, STATUS
 
 REMARKS = ("_line", "_code", "_message")  # what a file of rejects has in front of each row; an import passes over it
 NUMBERS = (ID, CATEGORY_ID)
+WORDS = (CATEGORY.header, STATUS.header)  # whose values a supplier can have other words for
+LONGEST_WORD = 255  # characters of a value that a person is asked about, as a category can have
 DIGITS = re.compile("0|[1-9][0-9]{0,19}")  # and no `2.000`, which is 2 or two thousand
 NAMED = 5  # unknown columns that a message names
 

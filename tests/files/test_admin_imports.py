@@ -801,7 +801,7 @@ def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, c
     assert 'aria-label="2 new, 0 changed, 2 with a warning, 0 unchanged, 0 with errors"' in shown.content.decode()
     warned = planned(
         ["2", "Warning", "ZoÃ«", "Dogs", "available", "R1"],
-        ["", "New reference &quot;R1 &quot;, but Max has &quot;R1&quot;. Is it the same animal?"],
+        ["", "New reference &quot;R1 &quot;, but Max has &quot;R1&quot;. Is it the same animal? Use &quot;R1&quot;"],
         ["", "Looks wrongly decoded. It is probably Zoë."],
         ["3", f"Warning {old.pk} by id", "Tom", "Dogs", "available", "00042 becomes 42"],
         ["", "", "Reference: 00042 becomes 42"],
@@ -839,6 +839,63 @@ def test_a_row_with_a_near_reference_and_an_error_is_left_out_with_both(staff: C
         "spreadsheet program writes numbers, dates, times and formulas.name is required.category is required.",
     ]
     assert shown.context["boxes"] == 0
+    done = confirm(staff, take(staff, shown, "all"))
+    assert ": 1 changed" in done.content.decode()
+    assert catalogue() == [("Max", "Dogs", "sold", "00042")]
+
+
+def take(staff: Client, shown: Any, which: str) -> Any:
+    """Click the button that takes the known reference of a row."""
+    address = f"{ADD}{shown.context['upload'].pk}/take/"
+    assert re.search(rf'formaction="{address}" formnovalidate name="take" value="{which}"', shown.content.decode())
+    return ended(staff, staff.post(address, {"take": which}))
+
+
+@pytest.mark.parametrize(
+    ("which", "sold", "left"), [("all", ["00041", "00042"], 0), ("2", ["00041"], 1), ("3", ["00042"], 1)]
+)
+def test_a_known_reference_is_taken_with_one_click(
+    staff: Client, category: Category, which: str, sold: list[str], left: int
+) -> None:
+    for reference in ("00041", "00042"):
+        Pet.objects.create(name="Max", category=category, external_reference=reference)
+    shown = take(staff, send(staff, f"{HEADER}Max,Dogs,sold,41\nMax,Dogs,sold,42\n"), which)
+    assert shown.context["found"]["near"]["count"] == left
+    confirm(staff, shown, **({"accept_near": "on"} if left else {}))
+    assert (
+        list(
+            Pet.objects.filter(status="sold", pk__lte=Pet.objects.order_by("pk")[1].pk).values_list(
+                "external_reference", flat=True
+            )
+        )
+        == sold
+    )
+    assert Pet.objects.count() == 2 + left
+    assert take_of_imported(staff, shown) == [f"This was imported already: {shown.context['upload'].run}."]
+
+
+def take_of_imported(staff: Client, shown: Any) -> list[str]:
+    return messages(ended(staff, staff.post(f"{ADD}{shown.context['upload'].pk}/take/", {"take": "all"})))
+
+
+def test_rows_with_equal_errors_are_one_line(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("files.values.MOST_READ", 0)
+    rows = "".join(f"Rex {number},Hunde,,R{number}\n" for number in range(13))
+    shown = send(staff, f"{HEADER}{rows}Tom,Katzen,,\nMia,Dogs,,\n")
+    assert cells(shown, "plan") == planned(
+        ["2", "Error 13 rows", "…", "Hunde", "…", "…"],
+        ["", "", "category &quot;Hunde&quot; does not exist.Lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and more"],
+        ["15", "Error", "Tom", "Katzen", "", ""],
+        ["", "", "category &quot;Katzen&quot; does not exist."],
+        ["16", "New", "Mia", "Dogs", "available", ""],
+    )
+    assert shown.context["run"].rejected == 14
+    page = staff.get(f"{ADD}{shown.context['upload'].pk}/columns/")
+    assert f'href="{page.request["PATH_INFO"]}">Match the values</a>' in shown.content.decode()
+    values = [(each.text, each.rows) for column in page.context["form"].match.values for each in column.values]
+    assert values == [("Hunde", 13), ("Katzen", 1)]
 
 
 def test_a_file_without_its_zeros_asks_before_it_adds_anything(staff: Client, category: Category) -> None:

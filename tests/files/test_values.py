@@ -284,9 +284,9 @@ def test_names_of_any_letters_are_only_text(staff: Client) -> None:
             3,
             'The category "Dogs" cannot become something else: "Hunde" becomes it.',
         ),
-        (["name:Rex=Tom"], 1, "must be category:VALUE=CATEGORY or status:VALUE=STATUS."),
-        (["category:Hunde"], 1, "must be category:VALUE=CATEGORY or status:VALUE=STATUS."),
-        (["category:=Dogs"], 1, "must be category:VALUE=CATEGORY or status:VALUE=STATUS."),
+        (["name:Rex=Tom"], 1, "must be COLUMN:VALUE=OURS. Columns: category, status, external_reference."),
+        (["category:Hunde"], 1, "must be COLUMN:VALUE=OURS. Columns: category, status, external_reference."),
+        (["category:=Dogs"], 1, "must be COLUMN:VALUE=OURS. Columns: category, status, external_reference."),
     ],
 )
 def test_what_cannot_be_mapped_is_said(
@@ -316,6 +316,12 @@ def test_the_command_maps_exact_values(
 ) -> None:
     assert run_import(content, *options(pairs), name="a.jsonl" if content[0] == "{" else "a.csv").status == 0
     assert catalogue() == [("Rex", "Dogs", status, None)]
+
+
+def test_the_command_takes_a_known_reference(run_import: Import) -> None:
+    PetFactory(external_reference="00042")
+    assert run_import("external_reference,status\n42,sold\n", "--map-value=external_reference:42=00042").status == 0
+    assert [(status, reference) for *_, status, reference in catalogue()] == [("sold", "00042")]
 
 
 def test_a_category_becomes_itself_though_it_looks_like_a_typo(run_import: Import) -> None:

@@ -18,17 +18,17 @@ from files.errors import HeaderError, ImportRejectedError
 from files.management.base import add_changes, ending, new_file
 from files.options import Options, Outcome
 from files.progress import Progress
+from files.readers.header import WORDS
 from files.readers.rows import Reading
 from files.readers.separated import DELIMITERS
 from files.report import as_json, report
 from files.run import import_file
 from files.source import FORMATS, MAX_UNPACKED
-from pets.columns import CATEGORY, HEADERS, STATUS
+from pets.columns import CATEGORY, HEADERS, REFERENCE, STATUS
 from pets.models import ImportState, PetStatus
 
 NOTHING = "Nothing changed."
 DEFAULTS = {CATEGORY.header: "default_category", STATUS.header: "default_status"}
-MEANINGS = (CATEGORY.header, STATUS.header)
 COLUMN_OPTIONS = "See --map, --header-row and --ignore-unknown-columns."
 SHOWN = 20
 """Errors that are printed; `--json` and `--rejects` have more."""
@@ -82,9 +82,9 @@ class Command(StoreCommand):
             action="append",
             default=[],
             metavar="COLUMN:VALUE=OURS",
-            help="Read VALUE of the column category or status as OURS, for example category:Hunde=Dogs. With nothing "
-            "behind the =, its rows are left out. A category that becomes itself, category:Hunde=Hunde, is added if it "
-            "does not exist. Repeat it for more values.",
+            help="Read VALUE of the column category, status or external_reference as OURS, for example "
+            "category:Hunde=Dogs. With nothing behind the =, its rows are left out. A category that becomes itself, "
+            "category:Hunde=Hunde, is added if it does not exist. Repeat it for more values.",
         )
         reading.add_argument(
             "--ignore-unknown-columns",
@@ -208,7 +208,7 @@ class Command(StoreCommand):
                 self.complain(f"{outcome.place} {error.line:,}: {error.text}")
             if run.rejected > SHOWN:
                 self.complain("There are more; --rejects FILE keeps all of them.")
-            foreign = (each for each in outcome.errors if each.field in MEANINGS and each.value and each.is_text)
+            foreign = (each for each in outcome.errors if each.field in WORDS and each.value and each.is_text)
             words = Counter(f"{each.field}:{each.value}" for each in foreign)
             if (repeated := next((word for word, rows in words.items() if rows > 1), None)) is not None:
                 pair = shlex.quote(f"{repeated}=OURS")
@@ -259,8 +259,8 @@ def _mapping(text: str) -> tuple[str, str]:
 def _value(text: str) -> tuple[str, str, str]:
     column, _, pair = text.partition(":")
     value, equals, ours = pair.rpartition("=")
-    if column not in MEANINGS or not (value and equals):
-        message = "must be category:VALUE=CATEGORY or status:VALUE=STATUS."
+    if column not in {*WORDS, REFERENCE.header} or not (value and equals):
+        message = "must be COLUMN:VALUE=OURS. Columns: category, status, external_reference."
         raise ArgumentTypeError(message)
     return column, value, ours
 
