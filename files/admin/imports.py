@@ -178,7 +178,7 @@ class ImportRunAdmin(RecordAdmin):
         return self._work(request, self._upload(request, upload_id), confirmed)
 
     def take_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
-        """Take a known reference in place of one that looks like it, and check the file again."""
+        """Take a known reference, not one that looks like it, and check the file again."""
         upload = self._upload(request, upload_id)
         if (upload.work or {}).get("state") == "checked":
             take_references(upload, request.POST.get("take", ""))
