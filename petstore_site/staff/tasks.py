@@ -141,7 +141,10 @@ def sentence(held: Iterable[str]) -> str:
     never = [task.doing for task in TASKS.values() if not task.see and levels[task.name] == NO]
     unseen = [task.name for task in TASKS.values() if task.see and levels[task.name] == NO]
     cannot = _said(never if done else ["change anything"], unseen, "or")
-    return f"Can {_said(done, seen, 'and')}." + (f" Can't {cannot}." if cannot else "")
+    unmet = {_needed(permission) for permission in mine - usable(mine)}
+    others = [task.name for task in TASKS.values() if unmet.intersection(_split(each)[1] for each in task.see)]
+    condition = f" This needs another role that can see {get_text_list(others, 'and')}." if others else ""
+    return f"Can {_said(done, seen, 'and')}." + condition + (f" Can't {cannot}." if cannot else "")
 
 
 def _doing(task: Task, held: frozenset[str]) -> str:

@@ -152,7 +152,9 @@ def test_every_permission_of_the_built_in_roles_belongs_to_a_task() -> None:
     [
         (ALL, "Can do everything."),
         ((), "Can't see or change anything yet."),
-        ({"pets.export_pet"}, "Can export. Can't see animals, imports, categories, keys, requests, usage, staff or roles."),
+        ({"pets.export_pet"}, "Can export. This needs another role that can see animals. Can't see animals, imports, categories, keys, requests, usage, staff or roles."),
+        ({"pets.view_importrun", "pets.add_importrun"}, "Can import. This needs another role that can see animals. Can't export, or see animals, categories, keys, requests, usage, staff or roles."),
+        ({"pets.view_importrun"}, "Can see imports. Can't change anything, or see animals, categories, keys, requests, usage, staff or roles."),
         (permissions_of("Viewer"), "Can see animals, imports and categories. Can't change anything, or see keys, requests, usage, staff or roles."),
         (ALL - {"auth.delete_group"}, "Can edit animals, import, export, edit categories, issue and revoke keys, edit staff and see, add and edit roles, and see requests and usage."),
     ],
