@@ -212,7 +212,7 @@ def kill(moment: str, *arguments: str) -> None:
     until(lock_is_free)
 
 
-@pytest.mark.parametrize("closed", ["| true", ">/dev/full", "2>/dev/full", ">&-", "2>&-"])
+@pytest.mark.parametrize("closed", ["| true", ">/dev/full", "2>/dev/full", "2>&-"])
 def test_what_nobody_reads_changes_nothing(dogs: Category, tmp_path: Path, closed: str) -> None:
     file = tmp_path / "animals.csv"
     file.write_text(CONTENT)
