@@ -91,8 +91,9 @@ def _choose(upload: ImportUpload, how: Reading) -> None:
     upload.save(update_fields=["options"])
 
 
-def take_references(upload: ImportUpload, which: str) -> None:
-    """Read references that look like known ones as those: that of the line `which`, or "all" that were found."""
+def take(upload: ImportUpload, which: str) -> None:
+    """Read references that look like known ones as those: that of the line `which`, or "all"; or ignore the "ids"."""
+    upload.options["ignore_ids"] = upload.options.get("ignore_ids", False) or which == "ids"
     values = upload.options.setdefault("values", {})
     for line, reference, theirs in upload.work["found"]["near"]["pairs"]:
         if which in {"all", str(line)}:
@@ -130,6 +131,7 @@ def options_of(upload: ImportUpload) -> Options:
     return Options(
         reading=replace(reading, **chosen.get("reading", {"encoding": chosen.get("encoding") or None})),
         create_categories=chosen["create_categories"],
+        ignore_ids=chosen.get("ignore_ids", False),
         keep_blanks=chosen["blank"] == "keep",
         skip_errors=True,
         max_errors=MOST_REJECTED,

@@ -21,7 +21,7 @@ from files.downloads import CONTENT_TYPES, headers, template
 from files.errors import ImportRejectedError
 from files.export import FileFormat
 from files.options import Sender
-from files.uploads import choose, keep, match_of, permissions, take_references, understand
+from files.uploads import choose, keep, match_of, permissions, take, understand
 from history.acting import acting
 from history.admin import RecordAdmin, column, moment
 from history.naming import who
@@ -178,10 +178,10 @@ class ImportRunAdmin(RecordAdmin):
         return self._work(request, self._upload(request, upload_id), confirmed)
 
     def take_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
-        """Take a known reference, not one that looks like it, and check the file again."""
+        """Take known references, not those that look like them, or ignore the IDs, and check the file again."""
         upload = self._upload(request, upload_id)
         if (upload.work or {}).get("state") == "checked":
-            take_references(upload, request.POST.get("take", ""))
+            take(upload, request.POST.get("take", ""))
         return self._work(request, upload)
 
     def work_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:

@@ -677,8 +677,8 @@ def test_ids_of_another_catalogue_must_be_confirmed(staff: Client, category: Cat
     assert (
         "Confirm one thing first. Choose a file 2 Check the rows 3 Import The IDs look like those of another catalogue "
         "Most rows with one (1) would change the name and also the reference or category of its animal: "
-        f"Animal {pet.pk}: W-1 → E-77, Max → Olive If it is the file of another shop, delete its column id, and send "
-        "that again. The IDs are right: change these animals" in text_of(shown.content.decode())
+        f"Animal {pet.pk}: W-1 → E-77, Max → Olive Ignore the IDs Do this if it is the file of another shop. Animals are "
+        "then found by their references. The IDs are right: change these animals" in text_of(shown.content.decode())
     )
     assert re.findall(r'name="(\w+)" id="id_\w+" required', shown.content.decode()) == ["accept_ids"]
     stopped = confirm(staff, shown)
@@ -691,6 +691,20 @@ def test_ids_of_another_catalogue_must_be_confirmed(staff: Client, category: Cat
     done = confirm(staff, stopped, accept_ids="on")
     assert catalogue() == [("Olive", "Dogs", "available", "E-77")]
     assert "changes of most names by ID accepted" in done.content.decode()
+
+
+def test_ids_of_another_catalogue_are_ignored_with_one_click(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=category, external_reference="W-1")
+    Pet.objects.create(name="Tom", category=category, external_reference="E-77")
+    rows = [f"{pet.pk},E-78,Olive,Dogs,", ",E-77,Tom,Dogs,sold"]
+    shown = take(staff, send(staff, "\n".join(["id,external_reference,name,category,status", *rows, ""])), "ids")
+    assert (shown.context["boxes"], shown.context["to_import"]) == (0, 2)
+    confirm(staff, shown)
+    assert [(name, status) for name, _, status, _ in catalogue()] == [
+        ("Max", "available"),
+        ("Tom", "sold"),
+        ("Olive", "available"),
+    ]
 
 
 def test_the_page_names_the_sheets_if_the_first_one_is_no_table(staff: Client, category: Category) -> None:

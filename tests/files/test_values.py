@@ -260,6 +260,18 @@ def test_the_first_of_many_values_are_asked_about(staff: Client, monkeypatch: py
     assert len(guesses(asked(staff, f"name,category\n{rows}", "b.csv"))) == 10
 
 
+def test_values_without_a_choice_are_asked_about_first(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    ColumnProfile.objects.create(
+        name="Farm",
+        header=["tier", "art"],
+        columns=["name", "category"],
+        saved_by="root",
+        values={"category": {"Hunde": "Dogs"}},
+    )
+    monkeypatch.setattr(values, "MOST_VALUES", 1)
+    assert guesses(asked(staff, "Tier;Art\nRex;Hunde\nTom;Hunde\nMia;Nager\n")) == {"Nager": ""}
+
+
 def test_only_the_beginning_of_a_file_is_looked_at(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "MOST_READ", 2)
     shown = send(staff, "name,category\nRex,Dogs\nTom,Dogs\nMia,Cats\n")
