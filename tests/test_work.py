@@ -57,7 +57,7 @@ CHECK = f"""
 rows = "name,category,external_reference\\n" + "".join(f"Rex {{n}},Dogs,L-{{first}}-{{n}}\\n" for n in range({ANIMALS}))
 chosen = {{"encoding": "", "formula_safe": True, "create_categories": False, "blank": "keep"}}
 upload = keep(SimpleUploadedFile("a.csv", rows.encode()), chosen=chosen, user=anna)
-assert understand(upload)
+assert understand(upload, may_add=True)
 queue.put(upload)
 """
 CONFIRM = """

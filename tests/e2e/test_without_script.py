@@ -98,7 +98,7 @@ def test_a_list_is_filtered_by_category(page: Page) -> None:
     sign_in(page)
     page.goto(PETS)
     page.get_by_text("More filters").click()
-    page.get_by_label("Category", exact=True).select_option(label="Rabbits")
+    page.get_by_role("form", name="Filter").get_by_label("Category").select_option(label="Rabbits")
     page.get_by_role("button", name="Filter").click()
     page.wait_for_url("**category__id__exact=*")
     assert set(page.locator("#result_list .field-category").all_inner_texts()) == {"Rabbits"}
