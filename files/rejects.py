@@ -55,10 +55,11 @@ class Rejects:
         if not isinstance(cells, DamagedRow):
             shown = {header: printable(str(cells[header])) for header in HEADERS if header in cells}
             for header in (error.field for error in errors if error.field in WORDS):
-                value = (header, cells.get(header))
-                is_short = isinstance(value[1], str) and len(value[1]) <= LONGEST_WORD
-                if is_short and (value in self.foreign or len(self.foreign) < MOST_FOREIGN):
-                    self.foreign[value] += 1
+                text = cells.get(header)
+                if not isinstance(text, str) or len(text) > LONGEST_WORD:
+                    continue
+                if (header, text) in self.foreign or len(self.foreign) < MOST_FOREIGN:
+                    self.foreign[header, text] += 1
         insort(self.rows, Reject(errors[0].line, errors, shown), key=lambda row: row.line)
         del self.rows[self._shown :]
         if self.file is not None:

@@ -20,7 +20,7 @@ from pets.columns import CATEGORY, NAME, STATUS
 from pets.models import ColumnProfile, PetStatus
 
 EXAMPLES = 3
-MOST_READ = 5_000  # rows at the beginning of a file; what else is not ours are errors of its rows
+MOST_READ = 2_000  # rows at the beginning of a file; what else is not ours are errors of its rows
 MOST_VALUES, MOST_OPTIONS = 50, 10_000  # that a column is asked about, and categories to choose from in all of them
 
 STATUS_WORDS = {
