@@ -77,7 +77,7 @@ class ReadingForm(forms.Form):
 
     encoding = forms.CharField(required=False)
     header = forms.IntegerField(required=False)
-    read = forms.CharField(required=False)
+    read = forms.RegexField(r"^[^:]*:[0-9]{1,9}$", required=False)
     again = forms.BooleanField(required=False)
 
     def choice(self) -> Choice:
@@ -88,8 +88,9 @@ class ReadingForm(forms.Form):
     def is_moved(self) -> bool:
         """Return whether another row or encoding was chosen, so that the columns are others."""
         cleaned = self.cleaned_data if self.is_valid() else {}
-        read = f"{cleaned.get('encoding') or None}:{cleaned.get('header')}"
-        return bool(self.data) and (cleaned.get("again", True) or cleaned["read"] != read)
+        encoding, _, row = cleaned.get("read", "").partition(":")
+        is_other = cleaned.get("encoding") not in {"", encoding} or cleaned.get("header") not in {None, int(row or 0)}
+        return bool(self.data) and (cleaned.get("again", True) or is_other)
 
     def _has(self, at: int) -> bool:
         return f"column-{at}" in self.data
