@@ -234,14 +234,6 @@ def stop(request: HttpRequest, key: str) -> HttpResponse:
     return HttpResponseRedirect(address(change))
 
 
-@require_safe
-def former(request: HttpRequest, kind: str = "", key: str = "", page: str = "") -> HttpResponse:
-    """Redirect from the address of a page that these replace."""
-    if key:
-        return HttpResponseRedirect(reverse("admin:activity_change", args=[key]))
-    return HttpResponseRedirect(reverse("admin:activity", query=request.GET.dict() | {"kind": kind}))
-
-
 def urls(view: Any) -> list[Any]:
     """Return the addresses of these pages; `view` makes each one of the back office's."""
     return [
@@ -252,9 +244,6 @@ def urls(view: Any) -> list[Any]:
         path("activity/<slug:key>/csv/", view(download), name="activity_csv"),
         path("activity/<slug:key>/undo/", view(undo), name="activity_undo"),
         path("activity/<slug:key>/stop/", view(stop), name="activity_stop"),
-        path("pets/bulkchange/", view(former), {"kind": Kind.BULK}),
-        path("pets/bulkchange/<slug:key>/<slug:page>/", view(former)),
-        path("pets/pet/deleted/", view(former), {"kind": Kind.DELETION}),
     ]
 
 

@@ -280,16 +280,3 @@ def test_hostile_names_are_only_text(staff: Client) -> None:
     shown = staff.get(f"{BULK}{Change.objects.latest('pk').pk}/undo/").content.decode()
     assert "<b>Dogs" not in shown
     assert "<img src=x>" not in shown
-
-
-def test_the_addresses_of_before_lead_to_activity(staff: Client, three: list[Pet]) -> None:
-    confirm(staff, ask(staff, "become_sold", *three))
-    made = Change.objects.get()
-    old = "/admin/pets/bulkchange/"
-    for path, leads in (
-        (old, f"{BULK}?kind=bulk+change"),
-        (f"{old}{made.pk}/change/", f"{BULK}{made.pk}/"),
-        (f"{old}{made.pk}/undo/", f"{BULK}{made.pk}/"),
-        ("/admin/pets/pet/deleted/?q=rex", f"{BULK}?q=rex&kind=deletion"),
-    ):
-        assert staff.get(path, follow=True).redirect_chain == [(leads, 302)]
