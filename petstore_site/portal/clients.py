@@ -49,7 +49,7 @@ class Language(NamedTuple):
     package: ClientPackage
     readme: str
     introduction: Section
-    sections: dict[str, Section]
+    sections: dict[SafeString, Section]
     """By the heading, without Install: the package's own lines replace it, which have a hash."""
 
     @property
@@ -102,7 +102,7 @@ def _topics(languages: list[Language]) -> Iterator[Topic]:
     for title in titles:
         parts = [(one, one.sections[title]) for one in languages if title in one.sections]
         rows = zip(*([(one, example) for example in section.examples] for one, section in parts), strict=True)
-        yield Topic(parts[0][1].id, SafeString(title), parts, [_together(title, list(row)) for row in rows])
+        yield Topic(parts[0][1].id, title, parts, [_together(title, list(row)) for row in rows])
 
 
 def _together(title: str, examples: list[tuple[Language, Example]]) -> Example:

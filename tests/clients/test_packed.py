@@ -490,7 +490,7 @@ def test_what_goes_wrong_is_logged(client: Client) -> None:
 
 def test_options_for_one_call(client: Client) -> None:
     """What is left out is that of the first store, and headers are added."""
-    one = {"max_retries": 0, "headers": {"Traceparent": "1"}}
+    one: dict[str, Any] = {"max_retries": 0, "headers": {"Traceparent": "1"}}
     changed = {"max_retries": 1, "headers": {"tracestate": "2"}}
     down = problem(503, "unavailable", Retry_After="1")
     with scripted_server(down, down) as script:

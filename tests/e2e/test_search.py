@@ -98,7 +98,7 @@ DRAWN = """
 /docs/errors/validation_failed /docs/errors/bad_request /docs/errors/invalid_parameter: invalid_request_error
 /docs/errors/api_key_invalid /docs/errors/api_key_missing /docs/guide/#authentication: authentication_error
 /docs/guide/#retries-and-timeouts /docs/clients/#retries-and-timeouts: Network retries
-/docs/clients/#other-operations /docs/clients/ /docs/clients/#typescript /docs/clients/#retries-and-timeouts: Configuring a Proxy
+/docs/clients/#proxies-and-tests /docs/clients/#other-operations /docs/clients/ /docs/clients/#typescript /docs/clients/#retries-and-timeouts: Configuring a Proxy
 /docs/clients/#asynchronous /docs/clients/#all-pages: Async iterators
 /docs/clients/#typescript: Usage with Deno
 /docs/guide/#lists-and-paging /docs/guide/#what-we-dont-offer: Retrieve a count
