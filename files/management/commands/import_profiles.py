@@ -39,7 +39,7 @@ def _line(profile: ColumnProfile) -> str:
     columns = ", ".join(f"{title}={column}" for title, column in pairs if column)
     saved = f"{profile.saved_at:%Y-%m-%d %H:%M} UTC by {who(profile.saved_by)}"
     words = (profile.values or {}).items()
-    values = ", ".join(f"{column}:{value}={ours}" for column, pairs in words for value, ours in pairs.items())
+    values = ", ".join(sorted(f"{column}:{value}={ours}" for column, pairs in words for value, ours in pairs.items()))
     return f"{profile.name}: {columns}. {f'Values: {values}. ' if values else ''}Saved {saved}."
 
 
