@@ -123,7 +123,8 @@ AND (h.history_type = '+' OR (h.history_type = '~' AND ({each("b.{c} {{differs}}
 # `b` is what the animal had before, `p` what it has now, `u` what the last undo of this change made of it.
 ROWS = """
 SELECT h.history_id, h.history_type, h.id, {h}, b.history_id, {b}, p.id, {p}, u.history_id, {u},
-    EXISTS (SELECT 1 FROM pets_petchange n WHERE n.id = h.id AND n.history_id > h.history_id AND ({other})),
+    EXISTS (SELECT 1 FROM pets_petchange n WHERE ({other}) AND n.history_id =
+            (SELECT max(x.history_id) FROM pets_petchange x WHERE x.id = h.id)),
     EXISTS (SELECT 1 FROM categories_category c
             WHERE c.id = CASE h.history_type WHEN '-' THEN h.category_id ELSE b.category_id END),
     EXISTS (SELECT 1 FROM pets_pet o WHERE o.id <> h.id AND o.{reference} =

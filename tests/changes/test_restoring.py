@@ -12,7 +12,7 @@ from changes.admin import bulk
 from changes.models import Change
 from pets.models import Pet, Sale
 from tests.factories import PetFactory
-from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
+from tests.pets.office import PETS, ask, click, confirm, history_disagrees, member, text_of, told
 
 ACTIVITY = "/admin/activity/"
 
@@ -200,3 +200,17 @@ def test_a_viewer_reads_a_deleted_animal_and_cannot_restore_it(staff: Client, ca
     assert "/undo/" not in page.content.decode()
     assert member("nobody").get(page.wsgi_request.path).status_code == 403
     assert staff.get(f"{PETS}999999/change/", follow=True).redirect_chain[0][0] == "/admin/"
+
+
+def test_one_that_was_changed_and_set_back_meanwhile_comes_back_again(staff: Client, rex: Pet) -> None:
+    confirm(staff, ask(staff, "delete_selected", rex, PetFactory(name="Tom")), post="yes")
+    deletion = Change.objects.get()
+    staff.post(f"{ACTIVITY}{deletion.pk}/undo/")
+    restoring = Change.objects.get(undo_of=deletion)
+    for status in ("sold", "pending"):
+        click(staff, rex, status)
+    staff.post(f"{ACTIVITY}{restoring.pk}/undo/")
+    assert not Pet.objects.exists()
+    staff.post(f"{ACTIVITY}{deletion.pk}/undo/")
+    assert {*Pet.objects.values_list("name", "status")} == {("Rex", "pending"), ("Tom", "available")}
+    assert history_disagrees() == []
