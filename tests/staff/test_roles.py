@@ -50,7 +50,9 @@ def cells(document: Path) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
 
 
-COMMITTING = {f"pets_importrun_{name}" for name in ("add", "columns", "work", "stop", "take", "preview", "confirm", "rejects")}
+COMMITTING = {
+    f"pets_importrun_{name}" for name in ("add", "columns", "work", "stop", "take", "preview", "confirm", "rejects")
+}
 """Pages about an import, which can be no part of a longer transaction."""
 
 EACH = [pytest.param(name, marks=pytest.mark.django_db(transaction=name in COMMITTING)) for name in pages()]
