@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from categories.models import Category
 from database import errors as database_errors
-from history.acting import NOBODY, acting
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey, Scope
 from petstore_site.errors import UnknownOutcomeError
@@ -146,11 +145,6 @@ def test_what_is_declined(service: Service, settings: Any, target: str, headers:
     method, _, path = target.partition(" ")
     got, wanted = service.both(path, headers, NEW_PET, method)
     assert (got, service.loop.behind) == (wanted, declined)
-
-
-def test_what_comes_after_a_response_belongs_to_no_request(service: Service) -> None:
-    assert service.add() == 201
-    assert acting() == NOBODY
 
 
 def test_an_exhausted_limit_is_counted_once(service: Service) -> None:
