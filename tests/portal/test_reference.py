@@ -157,7 +157,7 @@ class TestDownloads:
 def test_a_request_that_adds_something_to_production_warns(client: Client, settings: Any, environment: str, warned: bool) -> None:  # fmt: skip
     settings.PETSTORE_ENVIRONMENT = environment
     page = client.get("/docs/").content.decode()
-    assert page.count("This is production.") == warned
+    assert ("This is production." in page) == warned
     buttons = re.findall(r'type="submit">(\w[\w ]+)<', page)
     assert buttons == [
         "Send to production" if warned and name == "createPet" else "Send request" for name in OPERATIONS
