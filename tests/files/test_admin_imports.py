@@ -898,13 +898,13 @@ def test_rows_with_equal_errors_are_one_line(
     monkeypatch.setattr("files.values.MOST_READ", 0)
     rows = "".join(f"Rex {number},Hunde,,R{number}\n" for number in range(13))
     shown = send(staff, f"{HEADER}{rows}Tom,Katzen,,\nMia,Dogs,,\n")
-    assert cells(shown, "plan") == planned(
+    assert [row[:6] for row in cells(shown, "plan")] == [
         ["2", "Error 13 rows", "…", "Hunde", "…", "…"],
         ["", "", "category &quot;Hunde&quot; does not exist.Lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and more"],
         ["15", "Error", "Tom", "Katzen", "", ""],
         ["", "", "category &quot;Katzen&quot; does not exist."],
         ["16", "New", "Mia", "Dogs", "available", ""],
-    )
+    ]
     assert shown.context["run"].rejected == 14
     page = staff.get(f"{ADD}{shown.context['upload'].pk}/columns/")
     assert f'href="{page.request["PATH_INFO"]}">Match the values</a>' in shown.content.decode()
