@@ -9,16 +9,15 @@ from typing import NamedTuple
 
 from django.db.models import Q
 
-from categories.models import Category
 from files.doubts import LIKELY, OF_SEVERAL_BYTES, readings
 from files.errors import FileError, HeaderError, ImportRejectedError, quoted
 from files.readers import first_rows, read
-from files.readers.header import KNOWN, REMARKS, columns_of, named, names_of_columns, plain
+from files.readers.header import KNOWN, REMARKS, WORDS, columns_of, named, names_of_columns, plain
 from files.readers.rows import AHEAD, FirstRows, Reading
 from files.source import Source, UndecodableError
 from files.values import MatchedColumn, Vocabulary, matched_columns
-from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, ID, NAME, REFERENCE, STATUS
-from pets.models import ColumnProfile, Pet, PetStatus
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, ID, NAME, REFERENCE
+from pets.models import ColumnProfile, Pet
 
 EXAMPLES = 3
 MOST_COLUMNS = 200
@@ -111,13 +110,13 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
         known, how = Known("", how), replace(how, columns=None, header_row=header_row or 1)
     at = _header_at(first, header_row if how.columns is None else how.header_row)
     (line, titles), *below = first.rows[at:] or [(1, [])]
-    columns = _columns(titles, [cells for _, cells in below])
+    words = Vocabulary(how, adds=adds, may_add=may_add)
+    columns = _columns(titles, [cells for _, cells in below], words)
     if how.columns is not None:
         columns = _as_before(columns, known._replace(how=how))
     for at, meaning in enumerate(meanings[: len(columns)]):
         columns[at] = columns[at]._replace(meaning=meaning)
     how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
-    words = Vocabulary(how, adds=adds, may_add=may_add)
     values = matched_columns(source, how, words, foreign)
     of_supplier = known if known.supplier else None
     shown = columns[:MOST_COLUMNS]
@@ -318,14 +317,13 @@ def _word(title: str) -> str:
     return plain(title).strip(".:# ")
 
 
-def _columns(titles: Sequence[str], below: Sequence[Sequence[str]]) -> list[SheetColumn]:
+def _columns(titles: Sequence[str], below: Sequence[Sequence[str]], words: Vocabulary) -> list[SheetColumn]:
     """Return the columns under a header with what each is likely to be: by its title, or else by its values."""
-    categories = set(Category.objects.values_list("name", flat=True))
     taken: set[str] = set()
     found = []
     for at, title in enumerate(titles):
         values = [row[at] for row in below if at < len(row)]
-        meaning = _meaning(_word(title), {value for value in values if value}, categories)
+        meaning = _meaning(_word(title), {value for value in values if value}, words)
         if meaning in taken or (meaning in {CATEGORY.header, CATEGORY_ID} and taken & {CATEGORY.header, CATEGORY_ID}):
             meaning = ""
         taken.add(meaning)
@@ -342,11 +340,10 @@ def _are_codes(values: Sequence[str]) -> bool:
     return like_codes and (not any(map(str.isdecimal, values)) or len({*map(len, values)}) == 1)
 
 
-def _meaning(word: str, values: set[str], categories: set[str]) -> str:
+def _meaning(word: str, values: set[str], words: Vocabulary) -> str:
     if (known := KNOWN.get(word)) in HEADERS:
         return known or ""
-    if values and values <= categories:
-        return CATEGORY.header
-    if values and {value.lower() for value in values} <= set(PetStatus.values):
-        return STATUS.header
+    for header in WORDS:
+        if values and all(words.has(header, value) for value in values):
+            return header
     return next((column.header for column in COLUMNS if word in column.called), "")

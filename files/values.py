@@ -127,9 +127,9 @@ class Vocabulary:
         becomes, supplier = self._words[header].get(_stem(text), (None, ""))
         if becomes is not None and self._can_be(header, text, becomes):
             return ForeignValue(header, text, rows, animals, becomes, supplier)
-        if header == CATEGORY.header:
-            becomes = self._similar.find(text) or (text if self._adds else None)
-        return ForeignValue(header, text, rows, animals, becomes if header == CATEGORY.header else None)
+        is_category = header == CATEGORY.header
+        becomes = (self._similar.find(text) or (text if self._adds else None)) if is_category else None
+        return ForeignValue(header, text, rows, animals, becomes)
 
     def _can_be(self, header: str, text: str, ours: str) -> bool:
         return not ours or self.has(header, ours) or (ours == text and header == CATEGORY.header and self._may_add)
