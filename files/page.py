@@ -34,7 +34,7 @@ KINDS = (
 )
 
 
-class Tally(NamedTuple):
+class KindCount(NamedTuple):
     """How many rows of one kind there are, and their part of a bar of 100."""
 
     kind: str  # as "does" of a row has it
@@ -46,14 +46,14 @@ class Tally(NamedTuple):
     width: float
 
 
-def tallies(run: ImportRun, found: Mapping[str, Any]) -> list[Tally]:
+def tallies(run: ImportRun, found: Mapping[str, Any]) -> list[KindCount]:
     """Return how many rows do what."""
     new, changed = found["warned"]
     counts = (run.created - new, run.updated - changed, new + changed, run.unchanged, run.rejected)
     starts = accumulate(counts, initial=0)
     total = sum(counts) or 1
     parts = [
-        Tally(*kind, count, 100 * start / total, 100 * count / total)
+        KindCount(*kind, count, 100 * start / total, 100 * count / total)
         for kind, count, start in zip(KINDS, counts, starts, strict=False)
     ]
     return [part for part in parts if part.rows or part.kind != "warning"]
