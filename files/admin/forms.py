@@ -81,16 +81,19 @@ class ReadingForm(forms.Form):
     again = forms.BooleanField(required=False)
 
     def choice(self) -> Choice:
-        cleaned = self.cleaned_data if self.is_valid() else {}
+        cleaned = self._valid()
         meanings = [] if self.is_moved() else [self.data[f"column-{at}"] for at in takewhile(self._has, count())]
         return Choice(cleaned.get("encoding"), cleaned.get("header"), meanings)
 
     def is_moved(self) -> bool:
         """Return whether another row or encoding was chosen, so that the columns are others."""
-        cleaned = self.cleaned_data if self.is_valid() else {}
+        cleaned = self._valid()
         encoding, _, row = cleaned.get("read", "").partition(":")
         is_other = cleaned.get("encoding") not in {"", encoding} or cleaned.get("header") not in {None, int(row or 0)}
         return bool(self.data) and (cleaned.get("again", True) or is_other)
+
+    def _valid(self) -> dict[str, Any]:
+        return self.cleaned_data if self.is_valid() else {}
 
     def _has(self, at: int) -> bool:
         return f"column-{at}" in self.data
@@ -134,19 +137,7 @@ class ColumnsForm(forms.Form):
             STATUS.header: [(f"{OURS}{status}", label) for status, label in PetStatus.choices],
         }
         for value in values:
-            new = [(NEW, f"New category “{printable(value.text)}”")] if value.header == CATEGORY.header else []
-            self.fields[value.field] = forms.ChoiceField(
-                label=f"{printable(value.text)} becomes",
-                choices=[
-                    *([] if _choice(value) else [("", "Choose…")]),
-                    *ours[value.header],
-                    *(new if may_add_categories else ()),
-                    (LEFT_OUT, "Leave these rows out"),
-                ],
-                initial=_choice(value),
-                error_messages={"required": "Choose what it becomes."},
-            )
-            self.fields[value.field].widget.attrs["class"] = "input"
+            self.fields[value.field] = _field(value, ours[value.header], may_add_categories=may_add_categories)
         for at, column in enumerate(match.columns):
             self.fields[f"column-{at}"] = forms.ChoiceField(
                 required=False, label=f"{column.title or 'Column'} is", choices=MEANINGS, initial=column.meaning
@@ -213,6 +204,23 @@ class ColumnsForm(forms.Form):
                 became = value.text if chosen == NEW else chosen.removeprefix(OURS) if chosen != LEFT_OUT else ""
                 values.setdefault(column.header, {})[value.text] = became
         return replace(self.match.how, columns=columns, defaults=defaults, values=values)
+
+
+def _field(value: ForeignValue, ours: list[Any], *, may_add_categories: bool) -> forms.ChoiceField:
+    """Return the field that asks what a value becomes."""
+    guess, may_be_new = _choice(value), value.header == CATEGORY.header and may_add_categories
+    return forms.ChoiceField(
+        label=f"{printable(value.text)} becomes",
+        choices=[
+            *([] if guess else [("", "Choose…")]),
+            *ours,
+            *([(NEW, f"New category “{printable(value.text)}”")] if may_be_new else []),
+            (LEFT_OUT, "Leave these rows out"),
+        ],
+        initial=guess,
+        error_messages={"required": "Choose what it becomes."},
+        widget=forms.Select({"class": "input"}),
+    )
 
 
 def _choice(value: ForeignValue) -> str:
