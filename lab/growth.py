@@ -23,11 +23,12 @@ from itertools import cycle
 from typing import NamedTuple
 
 from tests.flood import additions, lists, responses
+from tests.operating.pgbouncer import own_file
 from tests.protocol.nginx import running_nginx
 from tests.server import running_redis
 
 from lab.benchmarks.processes import cpu_seconds, manage, run
-from lab.trial.cluster import FILES, NUMBERS
+from lab.trial.cluster import NUMBERS
 from lab.trial.partitions import US, Apart, address, enter, networks
 from lab.trial.programs import Program, find, free_port, send, wait_until
 from lab.trial.readers import Readers
@@ -183,19 +184,8 @@ def _is_ready(host: str, port: int) -> bool:
 
 def pgbouncer(cluster: Apart) -> tuple[Program, int]:
     """Return PgBouncer with the file that ships, before HAProxy, and its port."""
-    port = free_port()
-    changed = {
-        "host=127.0.0.1 port=5432": f"host=127.0.0.1 port={cluster.port} user=petstore password=PASSWORD",
-        "listen_addr = 127.0.0.1": f"listen_addr = {address(US)}",
-        "listen_port = 6432": f"listen_port = {port}",
-        "unix_socket_dir = /var/run/postgresql": f"unix_socket_dir = {cluster.folder}",
-        "auth_type = scram-sha-256": "auth_type = any",
-    }
-    text = (FILES.parent / "pgbouncer" / "pgbouncer.ini").read_text(encoding="utf-8")
-    for old, new in changed.items():
-        text = text.replace(old, new)
-    file = cluster.folder / "pgbouncer.ini"
-    file.write_text(text, encoding="utf-8")
+    port, database = free_port(), f"host=127.0.0.1 port={cluster.port} user=petstore password=PASSWORD"
+    file = own_file(cluster.folder, database=database, port=port, host=address(US))
     return Program(cluster.folder, "pgbouncer", [find("pgbouncer"), str(file)], {}, cluster.account), port
 
 

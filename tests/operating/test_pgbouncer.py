@@ -2,23 +2,20 @@
 
 import os
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.protocol.nginx import program
-from tests.server import ROOT, Answer, Gunicorn, free_port, manage, running_server, until
+from tests.operating.pgbouncer import running_pgbouncer
+from tests.server import Answer, Gunicorn, manage, running_server, until
 from tests.test_work import ADD, BEGIN, do, state_at_the_end
 from tests.with_postgresql import Server
 
-FILE = ROOT / "deploy" / "pgbouncer" / "pgbouncer.ini"
 DEADLINES = {"statement_timeout": "3s", "lock_timeout": "1s", "idle_in_transaction_session_timeout": "5s"}
 PATH = {"PATH": os.environ["PATH"]}
 PET = {"name": "Rex", "categoryId": 1}
@@ -45,35 +42,6 @@ def service(address: str) -> Iterator[Gunicorn]:
 def key(service: Gunicorn) -> str:
     service.manage("load_demo_data")
     return service.issue_key()
-
-
-@contextmanager
-def running_pgbouncer(postgresql: Server) -> Iterator[int]:
-    """Run it for the block as the server's user, since it does not run as root, and give its port."""
-    port = free_port()
-    changed = {
-        "host=127.0.0.1": f"host={postgresql.folder}",
-        "listen_port = 6432": f"listen_port = {port}",
-        "unix_socket_dir = /var/run/postgresql": f"unix_socket_dir = {postgresql.folder}",
-        "auth_type = scram-sha-256": "auth_type = any",
-        "dbname=petstore": "dbname=petstore user=petstore",
-    }
-    text = FILE.read_text()
-    for old, new in changed.items():
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    file, log = postgresql.folder / "pgbouncer.ini", postgresql.folder / "pgbouncer.log"
-    file.write_text(text)
-    account = postgresql.account.pw_name if postgresql.account else None
-    with log.open("wb") as output:
-        process = subprocess.Popen([program("pgbouncer"), file], stdout=output, stderr=output, user=account)
-    try:
-        until(lambda: process.poll() is not None or "process up" in log.read_text())
-        assert process.poll() is None, log.read_text()
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def test_connections_have_the_deadlines_of_the_role(address: str) -> None:
