@@ -38,7 +38,7 @@ class SheetColumn(NamedTuple):
     meaning: str
 
 
-class Known(NamedTuple):
+class KnownSupplier(NamedTuple):
     """A supplier that had the titles of a file, or most of them."""
 
     supplier: str
@@ -65,7 +65,7 @@ class Match:
     columns: Sequence[SheetColumn]  # the first `MOST_COLUMNS` of them
     encodings: Mapping[str, Sequence[str]]  # the first names in each that fits; none for a workbook or UTF-8
     supplier: str  # the one that is known, or ""
-    known: Known | None  # as which the columns are read
+    known: KnownSupplier | None  # as which the columns are read
     doubled: Sequence[str]  # names of animals that the file would add once more, as no column says which they are
     categories: Sequence[str]  # all of ours
     values: Sequence[MatchedColumn]  # those with values that are none of ours
@@ -101,13 +101,13 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     known = _remembered(source, replace(how, encoding=None))
     supplier = known.supplier if known else ""
     if known is None or how.columns is not None:
-        known = Known("", how)
+        known = KnownSupplier("", how)
     found = {} if _is_clear_text(source, replace(how, encoding=None)) else _encodings(source)
     likely = known.how.encoding if known.how.encoding in found else next(iter(found), None)
     how = replace(known.how, encoding=encoding if encoding in found else likely)
     first = first_rows(source, how)
     if how.columns is None or how != known.how or header_row not in {None, how.header_row}:
-        known, how = Known("", how), replace(how, columns=None, header_row=header_row or 1)
+        known, how = KnownSupplier("", how), replace(how, columns=None, header_row=header_row or 1)
     at = _header_at(first, header_row if how.columns is None else how.header_row)
     (line, titles), *below = first.rows[at:] or [(1, [])]
     words = Vocabulary(how, adds=adds, may_add=may_add)
@@ -123,7 +123,7 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     return Match(how, first, shown, found, supplier, of_supplier, _doubled(columns), words.categories, values)
 
 
-def _as_before(columns: Sequence[SheetColumn], known: Known) -> list[SheetColumn]:
+def _as_before(columns: Sequence[SheetColumn], known: KnownSupplier) -> list[SheetColumn]:
     """Return the columns as their supplier had them; new ones are guessed among what is left."""
     former = known.how.columns or ()
     left = {column.meaning for column in columns} - {*former}
@@ -177,7 +177,7 @@ def by_profile(source: Source, how: Reading, name: str) -> Reading:
     raise FileError(message)
 
 
-def _completed(source: Source, how: Reading, known: Known) -> Reading:
+def _completed(source: Source, how: Reading, known: KnownSupplier) -> Reading:
     """Return the reading with what was given for columns that the supplier did not have; raises `FileError`."""
     names, columns = names_of_columns(how), list(known.how.columns or ())
     titles = next(cells for line, cells in first_rows(source, known.how).rows if line == known.how.header_row)
@@ -207,12 +207,12 @@ def _chosen(profile: ColumnProfile, how: Reading) -> Reading:
     return replace(how, defaults={**profile.defaults, **how.defaults}, values=values)
 
 
-def _remembered(source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None) -> Known | None:
+def _remembered(source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None) -> KnownSupplier | None:
     """Return the profile whose header is one of the first rows, or else one that has most of its titles there."""
     profiles = list(ColumnProfile.objects.all()) if profiles is None else profiles
     is_clear = not profiles or _is_clear_text(source, how)
     encodings = dict.fromkeys(how.encoding if is_clear else profile.encoding or "utf-8" for profile in profiles)
-    found: dict[int, Known] = {}  # by how many titles differ
+    found: dict[int, KnownSupplier] = {}  # by how many titles differ
     for encoding in encodings:
         if not is_clear and not source.is_text_in(encoding or "utf-8"):
             continue
@@ -226,11 +226,11 @@ def _remembered(source: Source, how: Reading, profiles: Sequence[ColumnProfile] 
     return found[min(found)] if found else None
 
 
-def _known(profile: ColumnProfile, header: Sequence[str], how: Reading) -> Known | None:
+def _known(profile: ColumnProfile, header: Sequence[str], how: Reading) -> KnownSupplier | None:
     """Return how a profile reads a header: it is its own, or it has most of its titles, in any order."""
     how = _chosen(profile, how)
     if header == profile.header:
-        return Known(profile.name, replace(how, columns=profile.columns))
+        return KnownSupplier(profile.name, replace(how, columns=profile.columns))
     columns = dict(zip(profile.header, profile.columns, strict=True))
     shared = columns.keys() & {*header}
     is_ours = {*header} <= KNOWN.keys()
@@ -239,7 +239,7 @@ def _known(profile: ColumnProfile, header: Sequence[str], how: Reading) -> Known
     new = [at for at, title in enumerate(header) if title not in columns]
     missing = [title for title, column in columns.items() if column and title not in shared]
     how = replace(how, columns=[columns.get(title, "") for title in header])
-    return Known(profile.name, how, new, missing)
+    return KnownSupplier(profile.name, how, new, missing)
 
 
 def _is_clear_text(source: Source, how: Reading) -> bool:

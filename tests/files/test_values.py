@@ -352,8 +352,8 @@ def test_rejects_are_imported_with_the_same_values(run_import: Import, tmp_path:
         "4,validation_failed,name is required.,,Hunde,reserviert,",
         "3,validation_failed,external_reference is the same animal as line 2. An animal can be in a file only once.,Tom,Dogs,sold,Z-1",
     ]
-    mended = rejects.read_text("utf-8-sig").replace(",,Hunde", ",Pip,Hunde").replace("Z-1", "Z-2")
-    assert run_import(mended, *options(pairs)).status == 0
+    corrected = rejects.read_text("utf-8-sig").replace(",,Hunde", ",Pip,Hunde").replace("Z-1", "Z-2")
+    assert run_import(corrected, *options(pairs)).status == 0
     assert catalogue()[1:] == [
         ("Rex", "Dogs", "sold", "Z-1"),
         ("Pip", "Dogs", "pending", None),
