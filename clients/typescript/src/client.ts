@@ -75,7 +75,7 @@ export class PetStore {
       maxRetries = 4,
       maxWait = 60_000,
       fetch = (input, init) => globalThis.fetch(input, init),
-      onResponse = () => {},
+      onResponse,
       logger = SILENT,
     } = options;
     this.#options = options;

@@ -13,7 +13,7 @@ export interface Retries {
   /** Sends the requests, for example through a proxy. */
   fetch: typeof globalThis.fetch;
   /** Called with each response that comes, also with one that is tried again. */
-  onResponse: (response: ResponseInfo) => unknown;
+  onResponse: ((response: ResponseInfo) => unknown) | undefined;
   /** Gets a line for each response, for each retry, and for a deprecated operation. `console` is one. */
   logger: Logger;
 }
@@ -50,7 +50,7 @@ export function retrying(options: Retries): (request: Request) => Promise<Respon
       const { status, headers } = response;
       logger.debug(`${name}: ${status}, request ID ${headers.get("X-Request-ID")}`);
       if (headers.has("Deprecation")) logger.warn(`${name} is deprecated. Its last day: ${headers.get("Sunset")}.`);
-      onResponse(info(response.clone()));
+      onResponse?.(info(response.clone()));
       const wait = timeToWait(response, attempt);
       if (wait === undefined || wait > maxWait || !canRepeat) return checked(request, response);
       await pause(status, wait);
