@@ -3,6 +3,8 @@
 
 import { createInterface } from "node:readline";
 import { inspect } from "node:util";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { ERROR_CODES, PetStore, PetStoreError, type NewPet, type PetStatus, type ResponseInfo } from "petstore-client";
 
@@ -67,6 +69,11 @@ const operations = {
   stopped: async () => {
     const signal = AbortSignal.timeout(200);
     return store.category(1, { signal }).catch((error) => (error === signal.reason ? "stopped" : error));
+  },
+  collected: async () => {
+    setFlagsFromString("--expose-gc");
+    const collecting = setInterval(runInNewContext("gc"), 50);
+    return store.category(1).finally(() => clearInterval(collecting));
   },
   codes: async () => ERROR_CODES,
 };

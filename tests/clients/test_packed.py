@@ -532,6 +532,13 @@ def test_closing_a_store_with_other_options_leaves_the_connections_open(client: 
         assert client.call(script.url, "closed_copy") == {"result": category}
 
 
+@pytest.mark.parametrize("client", [TypeScriptClient], indirect=True)
+def test_a_timeout_is_not_collected_as_garbage(client: Client) -> None:
+    with scripted_server("hang") as script:
+        seen = client.call(script.url, "collected", max_retries=0, timeout=1)
+    assert seen["error"][3] == f"No response came ({client.timed_out})."
+
+
 @pytest.mark.parametrize("client", [AsyncPythonClient, TypeScriptClient], indirect=True)
 def test_a_call_can_be_stopped(client: Client) -> None:
     begun = time.monotonic()

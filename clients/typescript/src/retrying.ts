@@ -60,11 +60,21 @@ export function retrying(options: Retries): (request: Request) => Promise<Respon
 
 /** Fetch the whole response, so that one that breaks off counts as lost. A redirect would turn a POST into a GET. */
 async function fetchOnce(fetch: Retries["fetch"], request: Request, timeout: number): Promise<Response> {
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeout)]);
-  const response = await fetch(request.clone(), { signal, redirect: "manual" });
-  if (response.type === "opaqueredirect") throw PetStoreError.ofRedirect(0, null); // a browser shows nothing of it
-  const body = await response.arrayBuffer();
-  return new Response(body.byteLength ? body : null, response); // a 304 can have none
+  // Not by AbortSignal.timeout and any: Node.js 20 forgets them when it collects garbage.
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(new DOMException("No response in time", "TimeoutError")), timeout);
+  const stop = () => controller.abort(request.signal.reason);
+  request.signal.addEventListener("abort", stop);
+  if (request.signal.aborted) stop();
+  try {
+    const response = await fetch(request.clone(), { signal: controller.signal, redirect: "manual" });
+    if (response.type === "opaqueredirect") throw PetStoreError.ofRedirect(0, null); // a browser shows nothing of it
+    const body = await response.arrayBuffer();
+    return new Response(body.byteLength ? body : null, response); // a 304 can have none
+  } finally {
+    clearTimeout(timer);
+    request.signal.removeEventListener("abort", stop);
+  }
 }
 
 function isSafe(request: Request): boolean {
