@@ -34,6 +34,11 @@ class State(models.TextChoices):
     STOPPED = "stopped"
 
 
+def comment() -> str:
+    """Return why the person acts who makes a change now."""
+    return acting().comment
+
+
 class AnyChange:
     """What every change says of itself and of its undos, whether it has a record or not."""
 
@@ -51,6 +56,7 @@ class AnyChange:
     deleted: Any
     what: Any
     column: Any
+    comment: Any
 
     row: int | None = None
     """The row of history that a change of one animal is."""
@@ -134,6 +140,7 @@ class UnrecordedChange(AnyChange):
 
     pk: None = None
     column: str = ""
+    comment: str = ""
     undo_of: None = None
     undo_of_id: None = None
     undo_of_row: None = None
@@ -195,6 +202,9 @@ class Change(AnyChange, models.Model):
     unreached = models.BigIntegerField(default=0, db_default=0, help_text="Animals that it was stopped before.")
     request_id = models.CharField(
         max_length=128, default="", db_default="", help_text="The X-Request-ID of the request, if any."
+    )
+    comment = models.CharField(
+        max_length=300, default=comment, db_default="", help_text="Why, in the words of who made it."
     )
     made_at = models.DateTimeField(auto_now_add=True)
     worked_at = models.DateTimeField(null=True, help_text="When the last block was done.")

@@ -20,6 +20,8 @@ class Acting(NamedTuple):
 
     actor: str = ""
     request_id: str = ""
+    comment: str = ""
+    """Why, in the words of the person who acts, if they say."""
 
 
 NOBODY = Acting()
@@ -41,6 +43,11 @@ def begin_request(request_id: str) -> None:
 def identify(actor: str) -> None:
     """Say who made the request."""
     _acting.set(Acting(actor, acting().request_id))
+
+
+def explain(comment: str) -> None:
+    """Keep why the person acts, for the change that this request makes."""
+    _acting.set(acting()._replace(comment=comment))
 
 
 def end_request(**_signal: Any) -> None:

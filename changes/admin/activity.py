@@ -26,7 +26,7 @@ from changes.preview import undo_plan
 from changes.words import HEADER, animals, animals_in_words, line_of, sentence
 from files.downloads import csv_of
 from files.lock import is_free
-from history.acting import acting
+from history.acting import acting, explain
 from history.edits import NotUndoneError
 from history.naming import name_actors, names_of, opening, who
 from history.numbers import row_number
@@ -57,7 +57,7 @@ PER_SECOND = 5_000
 
 EXPORTED = [
     *("at", "who", "what", "kind", "state", "added", "changed", "deleted", "left"),
-    *("undone_by", "request_id", "change"),
+    *("undone_by", "request_id", "change", "comment"),
 ]
 PART = 500
 """Changes that are read and sent at once."""
@@ -78,6 +78,19 @@ class FilterForm(forms.Form):
         self.is_valid()
         others = {name: value for name, value in self.cleaned_data.items() if value and name not in {"q", "animal"}}
         return log.Filters(**others, animals=_animals(self.cleaned_data))
+
+
+class CommentForm(forms.Form):
+    """Why a change is made; whoever looks at Activity sees it."""
+
+    comment = forms.CharField(required=False, max_length=300)
+
+
+def keep_comment(request: HttpRequest) -> None:
+    """Keep what the form says why, for the change that this request makes."""
+    form = CommentForm(request.POST)
+    if form.is_valid():
+        explain(form.cleaned_data["comment"])
 
 
 @require_safe
@@ -133,6 +146,7 @@ def _lines(filters: log.Filters, reader: Any) -> Iterator[list[list[str]]]:
                 change.undoer,
                 change.request_id,
                 change.key,
+                change.comment,
             ]
             for change in shown
         ]
@@ -306,6 +320,7 @@ def _undo(request: Any, change: AnyChange) -> HttpResponse:
         messages.error(request, "Nothing changed. Tick at least one animal.")
         return HttpResponseRedirect(address(change))
     chosen = row_number(request.POST.get("category", ""))
+    keep_comment(request)
     try:
         done = undoing.undo(change, user=request.user, animals=ticked or None, category=chosen)
     except NotUndoneError as error:

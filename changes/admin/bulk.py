@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
-from changes.admin.activity import PER_SECOND, address, carry_out, report
+from changes.admin.activity import PER_SECOND, address, carry_out, keep_comment, report
 from changes.bulk import AT_MOST, SelectionTooLargeError, Target, begin, bulk_plan, delete, first_block, select
 from changes.models import Change, Selection, State
 from changes.words import animals
@@ -94,6 +94,7 @@ def make(request: HttpRequest, selection_id: int, becomes: str) -> HttpResponse:
     form = MoveForm(query if CATEGORY in query else None)
     target = _target(becomes, form)
     if request.method == "POST" and target is not None:
+        keep_comment(request)
         return _make(request, begin(selection, target), f"{_list()}?{selection.filters}")
     context = {"title": "Move to category", "selection": selection, "form": form, "target": target}
     context |= {"asks_category": becomes == CATEGORY, "opts": Pet._meta}  # noqa: SLF001 - Django's documented name
@@ -168,6 +169,7 @@ def delete_selected(request: Any, selection_id: int) -> HttpResponse:
     seen = first_block(selection) if selection else {}
     same = bulk_plan(seen, "status", "").changes
     if request.method == "POST" and same:
+        keep_comment(request)
         done = delete(seen, user=request.user)
         if done is not None:
             report(request, done)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
 from changes import merging
-from changes.admin.activity import PER_SECOND, carry_out
+from changes.admin.activity import PER_SECOND, carry_out, keep_comment
 from changes.log import lately
 from changes.words import animals
 from history.naming import name_actors
@@ -49,6 +49,7 @@ def merge(request: Any) -> HttpResponse:
         if request.POST.get("what") != merging.described(chosen["merge"], chosen["keep"]):
             messages.error(request, RENAMED)
             return HttpResponseRedirect(request.get_full_path())
+        keep_comment(request)
         return _merge(request, chosen["merge"], chosen["keep"])
     counts: dict[int, dict[str, int]] = {}
     for group in stock.in_stock():
