@@ -1,5 +1,6 @@
 """What was done: the record of a change of several animals."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,9 @@ from django.utils import timezone
 
 from changes.progress import LATE
 from history.acting import acting
+
+RATED = 30
+"""Seconds after which what was done counts for a third in the rate of a change."""
 
 
 class Kind(models.TextChoices):
@@ -208,6 +212,7 @@ class Change(AnyChange, models.Model):
     )
     made_at = models.DateTimeField(auto_now_add=True)
     worked_at = models.DateTimeField(null=True, help_text="When the last block was done.")
+    rate = models.FloatField(null=True, help_text="Animals a second, of about the last half minute of work.")
     kills = models.SmallIntegerField(db_default=0, help_text="How often its process was killed since the last block.")
     ended_at = models.DateTimeField(null=True)
     undo_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="undoings")
@@ -243,6 +248,15 @@ class Change(AnyChange, models.Model):
     @property
     def run(self) -> Any:
         return getattr(self, "imported", None)
+
+    def note_block(self, animals: int) -> None:
+        """Note that a block of so many animals was done now. Its time counts if it was not spent waiting."""
+        now, last = timezone.now(), self.worked_at
+        if last is not None and last < now < last + LATE:
+            seconds = (now - last).total_seconds()
+            latest = 1 if self.rate is None else 1 - math.exp(-seconds / RATED)
+            self.rate = (self.rate or 0) * (1 - latest) + animals / seconds * latest
+        self.worked_at, self.kills = now, 0
 
     @property
     def waits_since(self) -> datetime | None:

@@ -1,5 +1,6 @@
 """How far long work is, as its page shows it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -55,5 +56,6 @@ def span(time: timedelta) -> str:
 
 
 def left(time: timedelta) -> str:
-    """Return the figure for work that takes so much longer."""
-    return f"About {span(time)} left" if time.total_seconds() >= 1 else "Almost done"
+    """Return the figure for work that takes so much longer; below a minute in steps of ten seconds."""
+    seconds = math.ceil(time.total_seconds() / 10) * 10
+    return f"About {span(timedelta(seconds=seconds))} left" if seconds > 0 else "Almost done"

@@ -113,12 +113,13 @@ def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
         change = Change.objects.select_for_update(of=("self",)).select_related("undo_of__imported").get(pk=number)
         if change.state != State.RUNNING:
             return False
+        before = change.animals + change.left_count
         if change.is_undo:
             block = _undo_block(change, undone_by(change))
             goes_on = bool(block)
         else:
             goes_on = merging.move_block(change) if change.kind == Kind.MERGE else bulk.change_block(change)
-        change.worked_at, change.kills = timezone.now(), 0
+        change.note_block(change.animals + change.left_count - before)
         if goes_on:
             change.save()
         else:
@@ -148,10 +149,10 @@ def work(change: Change, done: int, of: int) -> WorkProgress:
     line = f"{done:,} of {of:,} animals"
     if change.waits_since is not None:
         return waiting(change.waits_since, f"{line} are done." if done else "Nothing is changed yet.")
-    time = timezone.now() - change.made_at
-    rate = done / max(time.total_seconds(), 1)
-    figure = left(timedelta(seconds=(of - done) / rate)) if rate else "Starting"
-    return WorkProgress(figure, f"{line}{f', {rate:,.0f} a second' if rate else ''}", 100 * done / max(of, 1))
+    figure, rate = "Starting", ""
+    if change.rate:
+        figure, rate = left(timedelta(seconds=(of - done) / change.rate)), f", {change.rate:,.0f} a second"
+    return WorkProgress(figure, line + rate, 100 * done / max(of, 1))
 
 
 def progress(change: Change) -> tuple[int, int]:

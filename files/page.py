@@ -195,5 +195,6 @@ def work(upload: ImportUpload) -> WorkProgress:
         return WorkProgress("Starting", nothing, phases=phases)
     begun, ends = map(datetime.fromisoformat, (known["begun_at"], known["ends_at"]))
     whole = min((now - begun) / (ends - begun), 0.99) if ends > begun else 0.99
-    line = f"{known['rows']:,} rows read. {nothing}"
+    rate = f", {known['rows'] / max((now - begun).total_seconds(), 1):,.0f} a second" if at == 0 else ""
+    line = f"{known['rows']:,} rows read{rate}. {nothing}"
     return WorkProgress(left(ends - now), line, 100 * whole, phases=phases)

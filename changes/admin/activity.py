@@ -8,20 +8,19 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from categories.models import Category
 from changes import log
 from changes import undo as undoing
 from changes.admin.import_facts import facts
-from changes.models import AnyChange, Change, Kind, State, UnrecordedChange
+from changes.admin.notices import address, lead_on
+from changes.models import AnyChange, Kind, State, UnrecordedChange
 from changes.preview import undo_plan
 from changes.words import HEADER, animals, animals_in_words, line_of, sentence
 from files.downloads import csv_of
@@ -261,17 +260,6 @@ def urls(view: Any) -> list[Any]:
     ]
 
 
-def address(change: AnyChange) -> str:
-    """Return the address of the page of a change."""
-    return reverse("admin:activity_change", args=[change.key])
-
-
-def offer(change: AnyChange) -> str:
-    """Return the tags of a message about a change: with one animal a button that undoes it, else a link to the page."""
-    way = "undo" if change.animal is not None else "review"
-    return f"{way} {reverse('admin:activity_undo', args=[change.key])}"
-
-
 def describe(changes: Iterable[Any], reader: Any) -> None:
     """Give each change what the templates show of it: `name` and `sentence`, and whether `reader` `may_undo` it."""
     listed = [*changes]
@@ -326,38 +314,7 @@ def _undo(request: Any, change: AnyChange) -> HttpResponse:
     except NotUndoneError as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(back if change.animal else address(change))
-    if done.state == State.RUNNING:
-        return HttpResponseRedirect(address(done))
-    report(request, done)
-    return HttpResponseRedirect(back)
-
-
-def carry_out(request: HttpRequest, change: Change, back: str) -> HttpResponse:
-    """Do the first block of a change, and say what it did; the process for work does what remains of a longer one."""
-    try:
-        undoing.advance(change.pk)
-    except DatabaseError:
-        logger.warning("The first block of %s failed. It is tried again.", change, exc_info=True)
-        return HttpResponseRedirect(address(change))
-    change.refresh_from_db()
-    if change.state == State.RUNNING:
-        return HttpResponseRedirect(address(change))
-    report(request, change)
-    return HttpResponseRedirect(back)
-
-
-def report(request: HttpRequest, change: AnyChange) -> None:
-    """Say what a change did, with its Undo, and how many animals it left as they are."""
-    ended: Any = log.find(change.key) or change
-    if ended.outcome:
-        messages.error(request, f"{ended.outcome} {animals(ended.animals).capitalize()} done.", extra_tags=offer(ended))
-    elif ended.animals:
-        messages.success(request, f"{capfirst(sentence(ended))}.", extra_tags=offer(ended))
-    if ended.left_count:
-        first = "; ".join(f"{name}: {reason}" for _, name, reason in ended.left[:3])
-        verb = "is left as it is" if ended.left_count == 1 else "are left as they are"
-        text = f"{animals(ended.left_count)} {verb}. {first}"
-        messages.warning(request, text, extra_tags=f"see {address(ended)}#left")
+    return lead_on(request, done, back)
 
 
 def _question(change: Any, plan: Any) -> str:

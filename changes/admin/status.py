@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
-from changes.admin.activity import report
+from changes.admin.notices import report
 from changes.bulk import bulk_plan, write
 from changes.models import Kind, UnrecordedChange
 from history.acting import acting

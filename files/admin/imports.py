@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from changes.admin.import_facts import BADGES, list_of_added, page_of
+from changes.admin.notices import FILES, follow
 from files import page, queue
 from files.admin.forms import ColumnsForm, ReadingForm, UploadForm
 from files.downloads import CONTENT_TYPES, headers, template
@@ -119,7 +120,7 @@ class ImportRunAdmin(RecordAdmin):
                 upload = keep(form.cleaned_data["file"], chosen=form.chosen(), user=request.user)
                 if not understand(upload, may_add=_may_add_categories(request)):
                     return HttpResponseRedirect(reverse("admin:pets_importrun_columns", args=[upload.pk]))
-                return self._check(upload)
+                return self._check(request, upload)
             except ImportRejectedError as error:
                 form.add_error("file", str(error))
         profiles = ColumnProfile.objects.all()
@@ -147,7 +148,7 @@ class ImportRunAdmin(RecordAdmin):
             try:
                 sender = Sender(who=acting().actor[:150])
                 choose(upload, form.reading(), profile=profile, supplier=match.supplier, sender=sender)
-                return self._check(upload)
+                return self._check(request, upload)
             except ImportRejectedError as error:
                 form.add_error(None, str(error))
         shown = {
@@ -220,7 +221,7 @@ class ImportRunAdmin(RecordAdmin):
     def stop_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         upload = self._upload(request, upload_id)
         queue.stop(upload)
-        return self._work_page(upload)
+        return self._work_page(request, upload)
 
     def rejects_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Return the rejected rows as a file that you can fix and send again."""
@@ -252,16 +253,18 @@ class ImportRunAdmin(RecordAdmin):
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
         elif upload.waits_since is None:
             queue.put(upload, confirmed)
-        return self._work_page(upload)
+        return self._work_page(request, upload)
 
-    def _check(self, upload: ImportUpload) -> HttpResponse:
+    def _check(self, request: HttpRequest, upload: ImportUpload) -> HttpResponse:
         """Check the file for the first time and show what it would do; raises `ImportRejectedError`."""
         queue.put(upload)
         if upload.work is not None and upload.work["state"] == "rejected":
             raise ImportRejectedError(upload.work["why"])
-        return self._work_page(upload)
+        return self._work_page(request, upload)
 
-    def _work_page(self, upload: ImportUpload) -> HttpResponse:
+    def _work_page(self, request: HttpRequest, upload: ImportUpload) -> HttpResponse:
+        if upload.waits_since is not None:
+            follow(request, FILES, upload.pk)
         return HttpResponseRedirect(reverse("admin:pets_importrun_work", args=[upload.pk]))
 
 

@@ -40,6 +40,12 @@ class BackOffice(AdminSite):
             *super().get_urls(),
         ]
 
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        from changes.admin.notices import report_ended  # noqa: PLC0415 - as above
+
+        report_ended(request)
+        return super().each_context(request)
+
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from petstore_site.back_office.dashboard.panels import parts_for  # noqa: PLC0415 - it needs the models
 

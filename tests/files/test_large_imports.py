@@ -20,7 +20,7 @@ from files import queue, uploads
 from files.lock import only_import
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.files.test_admin_imports import ADD, again, confirm, ended, send, sent, why
-from tests.pets.office import member, text_of, work_off
+from tests.pets.office import member, text_of, told, work_off
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -177,7 +177,7 @@ def test_a_file_that_was_begun_again_says_so(
         (True, {}, "Starting Nothing is saved until you confirm."),
         (
             *(True, {"phase": "read", "rows": 9, "share": 0.3}),
-            "About 30 seconds left 9 rows read. Nothing is saved until you confirm. Stop Read, running friday.csv 9 rows",
+            "About 30 seconds left 9 rows read, 1 a second. Nothing is saved until you confirm. Stop Read, running friday.csv 9 rows",
         ),
         (False, {"phase": "check", "rows": 9}, "Read, done friday.csv Check, running against the animals Write, later"),
         (False, {"phase": "write", "rows": 9}, "Check, done against the animals Write, running all or nothing"),
@@ -191,7 +191,7 @@ def test_a_page_says_how_far_it_is(
     now = timezone.now()
     times = {
         "begun_at": (now - timedelta(seconds=9)).isoformat(),
-        "ends_at": (now + timedelta(seconds=30.3)).isoformat(),
+        "ends_at": (now + timedelta(seconds=29.5)).isoformat(),
     }
     work = upload.work | {"state": "running", "checks": checks} | times | progress
     ImportUpload.objects.update(work=work)
@@ -199,6 +199,34 @@ def test_a_page_says_how_far_it_is(
         assert said in page_text(staff, upload)
     ImportUpload.objects.update(waits_since=now - timedelta(seconds=80))
     assert "Waiting for the worker For 80 seconds." in page_text(staff, upload)
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "message"),
+    [(False, "“friday.csv” is checked."), (True, f"Imported friday.csv: {MANY:,} added.")],
+)
+def test_a_long_check_and_import_say_that_they_ended(
+    staff: Client, category: Category, confirmed: bool, message: str
+) -> None:
+    page = sent(staff, rows(MANY)).url
+    if confirmed:
+        work_off()
+        staff.post(f"{page}confirm/", {"digest": staff.get(page).context["work"]["digest"]})
+    assert told(staff.get("/admin/")) == []
+    work_off()
+    ended = staff.get("/admin/")
+    assert told(ended) == [message]
+    assert confirmed or f'href="{page}"' in ended.content.decode()
+    assert told(staff.get("/admin/")) == []
+
+
+def test_a_check_that_could_not_be_done(staff: Client, category: Category) -> None:
+    page = sent(staff, rows(MANY)).url
+    ImportUpload.objects.update(work={"state": "failed", "why": "It failed. Nothing changed."}, waits_since=None)
+    assert told(staff.get(page)) == []
+    sent(staff, rows(MANY) + "Max,Dogs,available,L-X\n")
+    ImportUpload.objects.update(work={"state": "failed", "why": "It failed. Nothing changed."}, waits_since=None)
+    assert told(staff.get("/admin/")) == ["It failed. Nothing changed."]
 
 
 def test_what_was_saved_before_its_process_was_gone_is_imported(staff: Client, category: Category) -> None:

@@ -10,6 +10,7 @@ const again = async () => {
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
       const now = page.getElementById("progress");
       if (!now) return location.reload(); // it ended
+      document.title = page.title;
       for (const selector of [".work-figure", ".work-head p", ".work > .progress", ".phases", ".facts"]) document.querySelector(selector)?.replaceWith(page.querySelector(selector) ?? "");
       if (!page.querySelector(".notice-warn") !== !document.querySelector(".notice-warn")) return location.reload(); // no process works, or one again
     }
