@@ -1,10 +1,11 @@
-"""Saved views of the list of animals: a name for a query, for one person. The address of the list shares it."""
+"""Saved views of the list of animals: a name for a query, for one person or for everyone."""
 
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -22,7 +23,7 @@ class ViewForm(forms.ModelForm):
 
     class Meta:
         model = SavedView
-        fields = ("name", "query")
+        fields = ("name", "query", "is_shared")
 
     def clean_query(self) -> str:
         """Return the query without the page and the order of its words."""
@@ -33,11 +34,22 @@ class ViewForm(forms.ModelForm):
 
 
 def views_of(request: Any) -> list[dict[str, Any]]:
-    """Return the saved views of the user, and which of them is shown."""
+    """Return the saved views of the user and those that others share, and which of them is shown."""
     here = ViewForm({"name": "x", "query": request.GET.urlencode()})
     query = here.cleaned_data["query"] if here.is_valid() else ""
-    saved = SavedView.objects.filter(user=request.user.pk)
-    return [{"pk": view.pk, "name": view.name, "query": view.query, "is_here": view.query == query} for view in saved]
+    saved = (
+        SavedView.objects.filter(Q(user=request.user.pk) | Q(is_shared=True))
+        .select_related("user")
+        .order_by("name", "pk")
+    )
+    return [
+        {
+            "view": view,
+            "owner": "" if view.user_id == request.user.pk else view.user.get_username(),
+            "is_here": view.query == query,
+        }
+        for view in saved
+    ]
 
 
 @require_POST
@@ -49,13 +61,14 @@ def save(request: Any) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, "Not saved. Give the view a name of 1 to 60 characters.")
         return _list(request.POST.get("query", "")[:2_000])
-    name, query = form.cleaned_data["name"], form.cleaned_data["query"]
+    name, query, is_shared = form.cleaned_data["name"], form.cleaned_data["query"], form.cleaned_data["is_shared"]
     others = SavedView.objects.filter(user=request.user.pk).exclude(name=name)
     if others.count() >= MOST:
         messages.error(request, f"Not saved. You have {MOST} views. Delete one first.")
     else:
-        SavedView.objects.update_or_create(user=request.user, name=name, defaults={"query": query})
-        messages.success(request, f"View “{name}” saved. To share it, copy the address of this page.")
+        kept = {"query": query, "is_shared": is_shared}
+        SavedView.objects.update_or_create(user=request.user, name=name, defaults=kept)
+        messages.success(request, f"View “{name}” saved{' for everyone' if is_shared else ''}.")
     return _list(query)
 
 

@@ -173,6 +173,7 @@ class SavedView(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     name = models.CharField(max_length=60)
     query = models.CharField(max_length=2_000, blank=True)
+    is_shared = models.BooleanField("share with everyone", default=False, db_default=False)
 
     class Meta:
         """By name."""

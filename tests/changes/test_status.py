@@ -78,18 +78,37 @@ def test_the_tabs_count_from_the_stock(staff: Client, category: Category) -> Non
     assert [here for _, _, here in tabs("?status__exact=sold")] == [False, False, False, True]
 
 
+def shown_views(client: Client, query: str = "") -> list[tuple[str, str, str, bool]]:
+    saved = client.get(f"{PETS}{query}").context["saved_views"]()
+    return [(each["view"].name, each["view"].query, each["owner"], each["is_here"]) for each in saved]
+
+
 def test_views_are_saved_for_oneself(staff: Client, category: Category) -> None:
-    sent = {"name": "Sold dogs", "query": f"status__exact=sold&category__id__exact={category.pk}&p=3"}
-    page = staff.post(f"{PETS}views/", sent, follow=True)
     query = f"status__exact=sold&category__id__exact={category.pk}"
+    page = staff.post(f"{PETS}views/", {"name": "Sold dogs", "query": f"{query}&p=3"}, follow=True)
     assert page.redirect_chain == [(f"{PETS}?{query}", 302)]
-    view = SavedView.objects.get()
-    assert page.context["saved_views"]() == [{"pk": view.pk, "name": "Sold dogs", "query": query, "is_here": True}]
-    anna = member("anna", "view_pet")
-    assert anna.get(PETS).context["saved_views"]() == []
-    assert anna.post(f"{PETS}views/{view.pk}/delete/").status_code == 404
-    staff.post(f"{PETS}views/{view.pk}/delete/")
+    assert told(page) == ["View “Sold dogs” saved."]
+    assert shown_views(staff, f"?{query}") == [("Sold dogs", query, "", True)]
+    assert shown_views(member("anna", "view_pet")) == []
+    staff.post(f"{PETS}views/{SavedView.objects.get().pk}/delete/")
     assert not SavedView.objects.exists()
+
+
+def test_views_are_shared_and_only_their_owner_deletes_them(staff: Client) -> None:
+    anna = member("anna", "view_pet")
+    anna.post(f"{PETS}views/", {"name": "Sold", "query": "status__exact=pending"})
+    page = staff.post(f"{PETS}views/", {"name": "Sold", "query": "status__exact=sold", "is_shared": "on"}, follow=True)
+    assert told(page) == ["View “Sold” saved for everyone."]
+    assert shown_views(staff) == [("Sold", "status__exact=sold", "", False)]
+    assert shown_views(anna) == [
+        ("Sold", "status__exact=pending", "", False),
+        ("Sold", "status__exact=sold", "keeper", False),
+    ]
+    shared = SavedView.objects.get(is_shared=True)
+    assert f"views/{shared.pk}/delete/" not in anna.get(PETS).content.decode()
+    assert anna.post(f"{PETS}views/{shared.pk}/delete/").status_code == 404
+    staff.post(f"{PETS}views/", {"name": "Sold", "query": "status__exact=sold"})
+    assert len(shown_views(anna)) == 1, "saved again, for oneself"
 
 
 @pytest.mark.parametrize("name", ["", "x" * 61])
