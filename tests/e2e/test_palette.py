@@ -55,23 +55,31 @@ def test_one_request_at_a_time_and_the_last_word_wins(office: Page) -> None:
         asked.append(re.findall("q=([^&]*)", route.request.url)[0])
         waiting.append(route)
 
+    def release() -> None:
+        """Let the request that waits go on; one that still waits would keep the browser from being closed."""
+        for _ in range(200):
+            if waiting:
+                return waiting.pop().continue_()
+            office.wait_for_timeout(50)
+        raise AssertionError(asked)
+
+    options = office.locator("#palette [role=option]")
     office.goto("/admin/")
     office.route("**/search/?*palette=*", hold)
     office.keyboard.press("Control+k")
     expect(office.locator(FIELD)).to_be_focused()
-    while not waiting:
-        office.wait_for_timeout(50)
     for letter in "category":
         office.keyboard.type(letter)
         office.wait_for_timeout(160)
     assert asked == [""]
-    waiting.pop().continue_()
-    expect(office.locator("#palette [role=option]").nth(3)).to_be_attached()
-    while not waiting:
-        office.wait_for_timeout(50)
+    release()
+    release()
     assert asked == ["", "category"]
-    waiting.pop().continue_()
     expect(office.locator(CHOSEN)).to_contain_text("category")
+    office.keyboard.press("Backspace")
+    expect(options).to_have_count(0)
+    release()
+    expect(options.nth(0)).to_be_attached()
 
 
 def test_enter_before_the_results_opens_the_page_of_results(office: Page) -> None:

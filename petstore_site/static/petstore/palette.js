@@ -7,8 +7,9 @@
   const form = palette?.querySelector("form"), field = palette?.querySelector("input");
   const hits = palette?.querySelector("[role=listbox]"), status = palette?.querySelector("[role=status]");
   const top = document.querySelector("[data-search]");
-  let timer, wanted = "", shown = null, isLooking = false;
+  let timer, shown = null, isLooking = false;
 
+  const typed = () => field.value.trim();
   const options = () => [...hits.querySelectorAll("[role=option]")];
   const chosen = () => hits.querySelector("[aria-selected=true]");
   const choose = (option) => {
@@ -21,13 +22,13 @@
 
   const load = async (needle) => {
     const address = `${form.action}?${new URLSearchParams({ q: needle, palette: "" })}`;
+    let html = '<p class="no-hits">Not loaded. Press Enter to search on a page of its own.</p>';
     try {
       const response = await fetch(address, { signal: AbortSignal.timeout(10_000) });
-      if (!response.ok || response.redirected) throw new Error(response.status); // signed out, or too busy
-      hits.innerHTML = await response.text();
-    } catch {
-      hits.innerHTML = '<p class="no-hits">Not loaded. Press Enter to search on a page of its own.</p>';
-    }
+      if (response.ok && !response.redirected) html = await response.text(); // else signed out, or too busy
+    } catch { /* not loaded */ }
+    if (typed() !== needle) return;
+    hits.innerHTML = html;
     hits.scrollTop = 0;
     choose(options()[0]);
     const count = options().length;
@@ -36,23 +37,28 @@
 
   // One request at a time: what was typed meanwhile is looked for when it has come back.
   const look = async () => {
-    wanted = field.value.trim();
     if (isLooking) return;
     isLooking = true;
-    while (shown !== wanted) {
-      const needle = wanted;
+    while (shown !== typed()) {
+      const needle = typed();
       await load(needle);
       shown = needle;
     }
     isLooking = false;
   };
 
-  const open = (typed = "") => {
+  const forget = () => {
+    hits.replaceChildren();
+    choose();
+    shown = null;
+  };
+
+  const open = (needle = "") => {
     if (palette.open) return;
     palette.showModal();
-    field.value = typed;
+    field.value = needle;
     field.focus();
-    shown = null;
+    forget();
     look();
   };
 
@@ -71,12 +77,16 @@
     top?.addEventListener("click", () => open(top.value));
     top?.addEventListener("input", () => open(top.value));
     palette.addEventListener("click", (event) => { if (event.target === palette) palette.close(); });
-    field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(look, PAUSE); });
+    field.addEventListener("input", () => {
+      if (typed() !== shown) forget(); // they are of another word
+      clearTimeout(timer);
+      timer = setTimeout(look, PAUSE);
+    });
     field.addEventListener("keydown", (event) => {
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         event.preventDefault();
         move(event.key === "ArrowDown" ? 1 : -1);
-      } else if (event.key === "Enter" && !event.isComposing && shown === field.value.trim() && chosen()) {
+      } else if (event.key === "Enter" && !event.isComposing && shown === typed() && chosen()) {
         event.preventDefault();
         chosen().click(); // else the form goes to the page with all results
       }
