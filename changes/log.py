@@ -28,13 +28,26 @@ SEARCHED = 10_000
 
 PART = 1_000
 
+PEOPLE = "people"
+"""Asked for as `who`: all people, no keys and commands."""
+
+KINDS: dict[str, tuple[set[str], str]] = {
+    Kind.EDIT: (set(), "~"),
+    "added": (set(), "+"),
+    Kind.BULK: ({Kind.BULK, Kind.MERGE}, ""),
+    Kind.IMPORT: ({Kind.IMPORT}, ""),
+    Kind.DELETION: ({Kind.DELETION}, "-"),
+    Kind.UNDO: ({Kind.UNDO, Kind.RESTORE}, ""),
+}
+"""What can be asked for: the kinds of records, and the type of the rows of history, if any."""
+
 COMPARED = 2_000
 """Animals of a change whose values before it and later rows are looked up to be counted."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What the list is asked for; `who` is an actor as the history has it, `animals` are IDs."""
+    """What the list is asked for: `kind` is one of `KINDS`, `who` an actor as the history has it, `animals` are IDs."""
 
     kind: str = ""
     who: str = ""
@@ -231,7 +244,8 @@ def _rows() -> QuerySet[Any]:
 
 
 def _with_undone(records: QuerySet[Change]) -> QuerySet[Change]:
-    return records.select_related("imported", "selection", "undo_of__imported", "undo_of__undo_of__imported")
+    undone = "undo_of__imported", "undo_of__undo_of__imported", "undo_of__undo_of__undo_of__imported"
+    return records.select_related("imported", "selection", *undone)
 
 
 Place = tuple[datetime, int, int]
@@ -253,8 +267,10 @@ def _place(before: str) -> Place | None:
 def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
     records = _with_undone(Change.objects.order_by("-made_at", "-pk")).defer("left")
     if filters.kind:
-        records = records.filter(kind=filters.kind)
-    if filters.who:
+        records = records.filter(kind__in=KINDS[filters.kind][0])
+    if filters.who == PEOPLE:
+        records = records.filter(who__startswith="staff ")
+    elif filters.who:
         records = records.filter(who=filters.who)
     if filters.animals is not None:
         history = Pet.history.filter(id__in=filters.animals)
@@ -269,13 +285,16 @@ def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
 
 
 def _singles(filters: Filters, place: Place | None, count: int) -> list[Any]:
-    if filters.kind not in {"", Kind.EDIT, Kind.DELETION}:
+    did = KINDS[filters.kind][1] if filters.kind else ""
+    if filters.kind and not did:
         return []
     rows = _rows().filter(change=None, import_run=None, undo_of=None)
     rows = rows.order_by("-history_date", "-history_id")
-    if filters.kind:
-        rows = rows.filter(history_type__in="-" if filters.kind == Kind.DELETION else "+~")
-    if filters.who:
+    if did:
+        rows = rows.filter(history_type=did)
+    if filters.who == PEOPLE:
+        rows = rows.filter(history_user__isnull=False)
+    elif filters.who:
         rows = rows.filter(actor=filters.who)
     if filters.animals is not None:
         rows = rows.filter(id__in=filters.animals)

@@ -83,6 +83,12 @@ class AnyChange:
         return self.undo_of_id is not None or self.undo_of_row is not None
 
     @property
+    def is_redo(self) -> bool:
+        """Return whether it does again what an undo undid."""
+        of = self.undo_of
+        return self.kind == Kind.UNDO and of is not None and of.kind == Kind.UNDO and not of.is_redo
+
+    @property
     def undos(self) -> list[Any]:
         """Return what undoes it, running and stopped ones too, oldest first; each has `is_redone`."""
         if self.known_undos is None:

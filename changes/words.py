@@ -185,9 +185,15 @@ def sentence(change: Any) -> str:
     is_undo = change.kind == Kind.UNDO
     if change.animal is not None and not (is_undo and change.animal.row.history_type != "~"):
         return _single(change)
-    if is_undo:
-        return f"undid “{sentence(change.undo_of)}”" if change.undo_of else "undid a change"
-    return _several(change)
+    return _undo(change) if is_undo else _several(change)
+
+
+def _undo(change: Any) -> str:
+    first = change
+    while first.kind == Kind.UNDO and first.undo_of is not None:
+        first = first.undo_of
+    what = "a change" if first.kind == Kind.UNDO else f"“{sentence(first)}”"
+    return f"{'redid' if change.is_redo else 'undid'} {what}"
 
 
 def animals(count: int) -> str:
@@ -228,6 +234,8 @@ def _single(change: Any) -> str:
         return f"restored {name}"
     if row.history_type != "~":
         return f"{DID[row.history_type]} {name}"
+    if change.is_redo:
+        return f"redid “{_sentence_of_edit(former, row, name)}”"
     if change.kind == Kind.UNDO:
         return f"undid “{_sentence_of_edit(row, former, name)}”"
     return _sentence_of_edit(former, row, name)

@@ -39,12 +39,11 @@ logger = logging.getLogger(__name__)
 TABS = {
     "": "All",
     Kind.EDIT: "Edits",
-    Kind.BULK: "Bulk changes",
+    "added": "Added",
+    Kind.BULK: "Bulk",
     Kind.IMPORT: "Imports",
     Kind.DELETION: "Deletions",
-    Kind.RESTORE: "Restores",
-    Kind.UNDO: "Undos",
-    Kind.MERGE: "Merges",
+    Kind.UNDO: "Undo",
 }
 PER_PAGE = 50
 LISTED = 25
@@ -276,6 +275,8 @@ def describe(changes: Iterable[Any], reader: Any) -> None:
         change.has_page = change.is_record or may_see_imports(reader)
         change.may_undo = change.is_record and undoing.may_undo(reader, change)
         change.why_not = undoing.why_not(change) if change.may_undo else ""
+        is_redoable = change.kind == Kind.UNDO and not change.is_redo
+        change.undo_word, change.undo_icon = ("Redo", "redo-2") if is_redoable else ("Undo", "undo-2")
 
 
 def parts_of(rows: Iterable[Any], reader: Any) -> list[Any]:

@@ -6,8 +6,10 @@ import io
 import re
 from datetime import timedelta
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -15,9 +17,10 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes.admin import activity
-from changes.log import actors, animals
+from changes.log import Filters, actors, animals, changes
 from changes.models import Change, Kind
 from changes.plan import rows_before
+from history.acting import begin_request, identify
 from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, form_of, member, text_of, told
@@ -164,6 +167,127 @@ def test_the_list_is_filtered_by_kind_person_day_and_animal(anna: Client, bob: C
     assert 'href="?kind=deletion">Days: <b>today</b>' in page
     assert "No change matches" in bob.get(f"{ACTIVITY}?q=nothing").content.decode()
     assert bob.get(f"{ACTIVITY}?kind=none&day_from=soon&animal=x&who=%00&before=x").status_code == 200
+
+
+def test_kinds_are_told_apart(anna: Client, rex: Pet) -> None:
+    carol = member("carol", superuser=True)
+    click(carol, rex, "sold")
+    pets = three(carol)
+    other = CategoryFactory(name="Hounds")
+    carol.post(
+        "/admin/categories/category/merge/", {"keep": rex.category_id, "merge": other.pk, "what": "Hounds into Dogs"}
+    )
+    carol.post(f"{PETS}{pets[0].pk}/delete/", {"post": "yes"})
+    undo(carol, key_of(carol, "deleted Ann"))
+    for said in ("marked Rex sold", "undid “marked Rex sold”"):
+        undo(carol, key_of(carol, said))
+    lines = {kind: listed(carol, f"?kind={kind}&who=people") for kind in activity.TABS}
+    assert lines == {
+        "": [line for kind in ("undo", "deletion", "bulk change", "edit") for line in lines[kind]],
+        "edit": ["carol marked Rex sold"],
+        "added": [],
+        "bulk change": ["carol marked 3 animals sold"],
+        "import": [],
+        "deletion": ["carol deleted Ann Undone by carol"],
+        "undo": [
+            "carol redid “marked Rex sold”",
+            "carol undid “marked Rex sold” Undone by carol",
+            "carol restored Ann",
+        ],
+    }
+    assert len(listed(carol, "?kind=added")) == 4
+
+
+def test_an_undo_can_be_redone_and_a_redo_undone(anna: Client, rex: Pet) -> None:
+    click(anna, rex, "sold")
+    said = "marked Rex sold"
+    for line, word in [
+        (said, "Undo"),
+        (f"undid “{said}”", "Redo"),
+        (f"redid “{said}”", "Undo"),
+        (f"undid “{said}”", "Redo"),
+    ]:
+        assert listed(anna)[0] == f"anna {line}"
+        button = re.search(
+            r'(?s)<button type="submit" class="btn btn-small">(.*?)</button>', anna.get(ACTIVITY).content.decode()
+        )
+        assert button is not None
+        assert text_of(button[1]).startswith(f"{word} : {line}, ")
+        undo(anna, key_of(anna, line))
+    many = "marked 3 animals sold"
+    three(anna)
+    for line, word in [
+        (many, "Undo"),
+        (f"undid “{many}”", "Redo"),
+        (f"redid “{many}”", "Undo"),
+        (f"undid “{many}”", "Redo"),
+    ]:
+        assert listed(anna)[0] == f"anna {line}"
+        link = re.search(
+            r'(?s)<a class="btn btn-small" href="[^"]*/undo/">(.*?)</a>', anna.get(ACTIVITY).content.decode()
+        )
+        assert link is not None
+        assert text_of(link[1]).startswith(f"{word}… : {line}, ")
+        undo(anna, key_of(anna, line))
+
+
+def test_only_lines_of_the_api_lead_to_their_request(rex: Pet) -> None:
+    keeper = member("keeper", superuser=True)
+    begin_request("7f3c2a9e5b1d4c60")
+    identify("key Ab3dE6gH")
+    PetFactory(name="Max", category=rex.category)
+    click(keeper, rex, "sold")
+    page = keeper.get(ACTIVITY).content.decode()
+    desk = "/admin/request_desk/requestrecord/desk/?request_id="
+    title = 'class="ids" title="Request ID '
+    assert re.findall(f'<a {title}([^"]*)" href="{re.escape(desk)}([^"]*)">(.*?)</a>', page) == [
+        ("7f3c2a9e5b1d4c60", "7f3c2a9e5b1d4c60", "Request")
+    ]
+    assert page.count(desk) == 1
+    assert desk not in member("viewer", "view_pet").get(ACTIVITY).content.decode()
+
+
+def test_each_filter_keeps_the_others(anna: Client, rex: Pet) -> None:
+    today = timezone.now().date()
+    chosen = {"q": "rex", "who": "people", "kind": "edit", "animal": str(rex.pk), "day_from": str(today)}
+    page = anna.get(ACTIVITY, chosen | {"before": "x"}).content.decode()
+    for names, links in {
+        "Kind": ["q", "who", "animal", "day_from"],
+        "Days": ["q", "who", "kind", "animal"],
+    }.items():
+        [nav] = re.findall(rf'(?s)<nav [^>]*aria-label="{names}">(.*?)</nav>', page)
+        for link in re.findall('href="([^"]*)"', nav):
+            asked = dict(parse_qsl(html.unescape(link)[1:]))
+            assert {name: asked.get(name) for name in links} == {name: chosen[name] for name in links}
+            assert "before" not in asked
+    form = page[page.index('<form class="toolbar"') : page.index("</form>", page.index('<form class="toolbar"'))]
+    assert {*re.findall('name="(\\w+)"', form)} == {*chosen, "day_to"}
+    assert '<option value="people" selected>People only</option>' in form
+    assert len(re.findall("<(?:button|div)[^>]*without-script", form)) == 2
+
+
+@pytest.mark.postgresql("the plans are those of PostgreSQL")
+@pytest.mark.parametrize(
+    "filters", [Filters(kind=Kind.EDIT), Filters(who="people"), Filters(kind=Kind.EDIT, who="people")]
+)
+def test_edits_and_people_are_found_past_all_that_keys_added(rex: Pet, filters: Filters) -> None:
+    user = User.objects.create(username="zoe")
+    row = {"name": "Rex", "category_id": rex.category_id, "history_date": rex.created_at}
+    model = Pet.history.model
+    model.objects.bulk_create(
+        [model(id=pet, history_type="~", actor="staff zoe", history_user=user, **row) for pet in range(60)]
+        + [model(id=pet, history_type="+", actor="key Ab3dE6gH", **row) for pet in range(20_000)]
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE pets_petchange")
+        with CaptureQueriesContext(connection) as queries:
+            assert len(changes(filters).changes) == 50
+        [walk] = [query["sql"] for query in queries if "ORDER BY" in query["sql"] and "pets_petchange" in query["sql"]][
+            :1
+        ]
+        cursor.execute(f"EXPLAIN (ANALYZE) {walk}")
+        removed = re.findall(r"Rows Removed by Filter: (\d+)", "\n".join(line for (line,) in cursor.fetchall()))
+        assert [number for number in removed if int(number) > 100] == []
 
 
 def on_all_pages(client: Client) -> list[str]:

@@ -51,7 +51,7 @@ def test_each_field_is_undone_from_the_message_and_the_undo_too(staff: Client, r
     assert values(rex) == before
     again = undo(staff, undone)
     assert values(rex) == after
-    assert told(again) == ["Undid “changed Max”."]
+    assert told(again) == ["Redid “changed Max”."]
     assert history_disagrees() == []
 
 

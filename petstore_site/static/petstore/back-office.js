@@ -161,5 +161,15 @@
     }
   };
 
-  document.addEventListener("DOMContentLoaded", () => { themes(); menus(); shortcuts(); drafts(); searchable(); });
+  // A filter applies when it is chosen; of two days, when both are there.
+  const filters = () => {
+    for (const form of all("form[data-applies]")) {
+      const days = all('input[type="date"]', form);
+      form.addEventListener("change", (event) => {
+        if (event.target.matches("select") || (days.includes(event.target) && days.every((day) => day.value))) form.requestSubmit();
+      });
+    }
+  };
+
+  document.addEventListener("DOMContentLoaded", () => { themes(); menus(); shortcuts(); drafts(); searchable(); filters(); });
 }
