@@ -27,6 +27,6 @@ def _drop(apps, schema_editor):
 class Migration(migrations.Migration):
     atomic = False
     reviewed = "The indexes are made CONCURRENTLY: nobody waits for them."
-    dependencies = [("pets", "0020_values_of_profiles")]
+    dependencies = [("pets", "0021_shared_views")]
 
     operations = [migrations.RunPython(_create, _drop)]
