@@ -1,7 +1,7 @@
 """Finds out how to read a supplier's file: its encoding, its header, and what each of its columns is."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product, zip_longest
@@ -11,9 +11,9 @@ from django.db.models import Q
 
 from files.doubts import LIKELY, OF_SEVERAL_BYTES, readings
 from files.errors import FileError, HeaderError, ImportRejectedError, quoted
-from files.readers import first_rows, read
+from files.readers import first_rows, has_sheet, read, sheets
 from files.readers.header import KNOWN, REMARKS, WORDS, columns_of, named, names_of_columns, plain
-from files.readers.rows import AHEAD, FirstRows, Reading
+from files.readers.rows import AHEAD, FirstRows, Reading, Sheet
 from files.source import Source, UndecodableError
 from files.values import MatchedColumn, Vocabulary, matched_columns
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, ID, NAME, REFERENCE
@@ -22,6 +22,8 @@ from pets.models import ColumnProfile, Pet
 EXAMPLES = 3
 MOST_COLUMNS = 200
 """Of a sheet that a person is asked about: a form can have 1,000 fields. Others are what they seem to be."""
+
+Rows = Sequence[tuple[int, list[str]]]
 
 FEWEST = 2  # titles of a supplier by which it is known again
 
@@ -51,6 +53,7 @@ class Choice(NamedTuple):
     """What a person said of how the file is read."""
 
     encoding: str | None
+    sheet: int | None  # its number, from 1, among those of the `Match`
     header_row: int | None
     meanings: Sequence[str]  # of the first columns
     foreign: Sequence[tuple[str, str, int]] = ()  # values that a check found: header, text, rows
@@ -62,6 +65,7 @@ class Match:
 
     how: Reading
     first: FirstRows
+    sheets: Sequence[Sheet]  # to choose from; none for a workbook with a single one
     columns: Sequence[SheetColumn]  # the first `MOST_COLUMNS` of them
     encodings: Mapping[str, Sequence[str]]  # the first names in each that fits; none for a workbook or UTF-8
     supplier: str  # the one that is known, or ""
@@ -77,8 +81,12 @@ def understood(source: Source, how: Reading, *, adds: bool, may_add: bool) -> Re
     `adds`: all missing categories are added; `may_add`: those that were chosen are. Raises `FileError` for a file that
     cannot be read in any way.
     """
-    known = _remembered(source, how)
-    if known.new or known.missing if known else not _is_clear_text(source, how):
+    found = sheets(source, how)
+    names, is_open = [sheet.name for sheet in found], len(found) > 1 or any(sheet.is_hidden for sheet in found)
+    how = replace(how, sheet=None if is_open else next(iter(names), None))
+    profiles = ColumnProfile.objects.filter(sheet__in=names) if is_open else ColumnProfile.objects.all()
+    known = _remembered(source, how, list(profiles), names)
+    if known.new or known.missing if known else is_open or not _is_clear_text(source, how):
         return None
     how = known.how if known else how
     try:
@@ -97,8 +105,12 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
 
     `adds` and `may_add` are those of `understood`. Raises `FileError`.
     """
-    encoding, header_row, meanings, foreign = choice
-    known = _remembered(source, replace(how, encoding=None))
+    encoding, number, header_row, meanings, foreign = choice
+    found_sheets = sheets(source, how)
+    names = [sheet.name for sheet in found_sheets]
+    sheet = dict(enumerate(names, 1)).get(number or 0, how.sheet)
+    how = replace(how, sheet=sheet or _likeliest(found_sheets), columns=how.columns if sheet == how.sheet else None)
+    known = _remembered(source, replace(how, encoding=None), names=() if sheet else names)
     supplier = known.supplier if known else ""
     if known is None or how.columns is not None:
         known = KnownSupplier("", how)
@@ -108,7 +120,7 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     first = first_rows(source, how)
     if how.columns is None or how != known.how or header_row not in {None, how.header_row}:
         known, how = KnownSupplier("", how), replace(how, columns=None, header_row=header_row or 1)
-    at = _header_at(first, header_row if how.columns is None else how.header_row)
+    at = _header_at(first.rows, header_row if how.columns is None else how.header_row)
     (line, titles), *below = first.rows[at:] or [(1, [])]
     words = Vocabulary(how, adds=adds, may_add=may_add)
     columns = _columns(titles, [cells for _, cells in below], words)
@@ -120,7 +132,8 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     values = matched_columns(source, how, words, foreign)
     of_supplier = known if known.supplier else None
     shown = columns[:MOST_COLUMNS]
-    return Match(how, first, shown, found, supplier, of_supplier, _doubled(columns), words.categories, values)
+    doubled = _doubled(columns)
+    return Match(how, first, found_sheets, shown, found, supplier, of_supplier, doubled, words.categories, values)
 
 
 def _as_before(columns: Sequence[SheetColumn], known: KnownSupplier) -> list[SheetColumn]:
@@ -159,7 +172,7 @@ def remember(name: str, source: Source, how: Reading, *, who: str, supplier: str
         message = f"{quoted(name)} is the name of other columns. Choose another name, or delete those first."
         raise ImportRejectedError(message)
     kept = {"name": name, "columns": columns_of(titles, how), "encoding": how.encoding or "", "saved_by": who}
-    chosen = {"header": header, "defaults": how.defaults, "values": how.values}
+    chosen = {"header": header, "defaults": how.defaults, "values": how.values, "sheet": how.sheet or ""}
     same = {"name": name} if name == supplier else {"header": header}
     ColumnProfile.objects.update_or_create(**same, defaults={**kept, **chosen})
 
@@ -169,6 +182,8 @@ def by_profile(source: Source, how: Reading, name: str) -> Reading:
     profiles = list(ColumnProfile.objects.filter(name=name))
     if not profiles:
         raise ImportRejectedError(no_profile(name))
+    if how.sheet is None and (sheet := profiles[0].sheet) and has_sheet(source, how, sheet):
+        how = replace(how, sheet=sheet)
     if (known := _remembered(source, how, profiles)) is not None:
         return _completed(source, how, known)
     if any(REMARKS[0] in cells for _, cells in first_rows(source, how).rows):  # rejects, with our own titles
@@ -207,22 +222,30 @@ def _chosen(profile: ColumnProfile, how: Reading) -> Reading:
     return replace(how, defaults={**profile.defaults, **how.defaults}, values=values)
 
 
-def _remembered(source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None) -> KnownSupplier | None:
-    """Return the profile whose header is one of the first rows, or else one that has most of its titles there."""
+def _remembered(
+    source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None, names: Sequence[str] = ()
+) -> KnownSupplier | None:
+    """Return the profile whose header is one of the first rows, or else one that has most of its titles there.
+
+    They are those of its own sheet if that is one of `names`.
+    """
     profiles = list(ColumnProfile.objects.all()) if profiles is None else profiles
     is_clear = not profiles or _is_clear_text(source, how)
-    encodings = dict.fromkeys(how.encoding if is_clear else profile.encoding or "utf-8" for profile in profiles)
+    alike: dict[tuple[str | None, str | None], list[ColumnProfile]] = defaultdict(list)
+    for profile in profiles:
+        encoding = how.encoding if is_clear else profile.encoding or "utf-8"
+        alike[encoding, profile.sheet if profile.sheet in names else how.sheet].append(profile)
     found: dict[int, KnownSupplier] = {}  # by how many titles differ
-    for encoding in encodings:
+    for (encoding, sheet), some in alike.items():
         if not is_clear and not source.is_text_in(encoding or "utf-8"):
             continue
-        first = first_rows(source, replace(how, encoding=encoding))
-        for (line, cells), profile in product(first.rows, profiles):
-            if is_clear or profile.encoding == encoding:
-                mine = replace(how, encoding=encoding, header_row=line, delimiter=first.delimiter)
-                header = [plain(cell) for cell in cells]
-                if (known := _known(profile, header, mine)) is not None:
-                    found.setdefault(0 if header == profile.header else 1 + len({*header} ^ {*profile.header}), known)
+        how = replace(how, encoding=encoding, sheet=sheet)
+        first = first_rows(source, how)
+        for (line, cells), profile in product(first.rows, some):
+            mine = replace(how, header_row=line, delimiter=first.delimiter)
+            header = [plain(cell) for cell in cells]
+            if (known := _known(profile, header, mine)) is not None:
+                found.setdefault(0 if header == profile.header else 1 + len({*header} ^ {*profile.header}), known)
     return found[min(found)] if found else None
 
 
@@ -298,19 +321,39 @@ def _rows(source: Source) -> Iterator[list[bytes]]:
             yield [cell.strip(' "\r\n').encode("iso8859-1") for cell in cells]
 
 
-def _header_at(first: FirstRows, line: int | None) -> int:
+def _likeliest(sheets: Sequence[Sheet]) -> str | None:
+    """Return the first sheet that looks like a table, with names in one row and values below; one that knows ours."""
+
+    def worth(sheet: Sheet) -> tuple[bool, bool, int]:
+        titles, below = header_of(sheet.rows), [cells for _, cells in sheet.rows[_header_at(sheet.rows) + 1 :]]
+        is_table = len({*titles} - {""}) == len(titles) > 1 and any(sum(map(bool, cells)) > 1 for cells in below)
+        return not sheet.is_hidden, is_table, _known_titles(titles)
+
+    return max(sheets, key=worth).name if sheets else None
+
+
+def header_of(rows: Rows) -> list[str]:
+    """Return what is likely the header."""
+    return rows[_header_at(rows)][1]
+
+
+def _header_at(rows: Rows, line: int | None = None) -> int:
     """Return which of the rows is the header: the one in this line, or the one with most titles that are known."""
-    at = next((at for at, row in enumerate(first.rows) if row[0] == line), None)
+    at = next((at for at, row in enumerate(rows) if row[0] == line), None)
     if at is not None:
         return at
-    called = KNOWN.keys() | set().union(*(column.called for column in COLUMNS))
-    widest = max((len(cells) for _, cells in first.rows), default=0)
+    widest = max((len(cells) for _, cells in rows), default=0)
 
     def worth(at: int) -> tuple[int, bool]:
-        cells = first.rows[at][1]
-        return sum(_word(cell) in called for cell in cells), len(cells) == widest and all(cells)
+        cells = rows[at][1]
+        return _known_titles(cells), len(cells) == widest and all(cells)
 
-    return max(range(len(first.rows)), key=worth, default=0)
+    return max(range(len(rows)), key=worth, default=0)
+
+
+def _known_titles(cells: Sequence[str]) -> int:
+    called = KNOWN.keys() | set().union(*(column.called for column in COLUMNS))
+    return sum(_word(cell) in called for cell in cells)
 
 
 def _word(title: str) -> str:

@@ -87,7 +87,8 @@ def choose(upload: ImportUpload, how: Reading, *, profile: str | None, supplier:
 
 
 def _choose(upload: ImportUpload, how: Reading) -> None:
-    upload.options |= {"reading": {name: getattr(how, name) for name in MATCHED}, "values": how.values}
+    reading = {name: getattr(how, name) for name in MATCHED}
+    upload.options |= {"reading": reading, "values": how.values, "sheet": how.sheet or ""}
     upload.save(update_fields=["options"])
 
 
@@ -124,8 +125,8 @@ def options_of(upload: ImportUpload) -> Options:
     chosen = upload.options
     reading = Reading(
         formula_safe=chosen["formula_safe"],
-        sheet=chosen.get("sheet") or None,  # files sent to an earlier release have none
-        values=chosen.get("values", {}),  # not in "reading", where release 1.6 does not know it
+        sheet=chosen.get("sheet") or None,
+        values=chosen.get("values", {}),  # neither is in "reading", where release 1.6 does not know them
         largest_workbook=LARGEST_WORKBOOK,
     )
     return Options(

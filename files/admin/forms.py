@@ -9,10 +9,10 @@ from django.conf import settings
 
 from files.doubts import LIKELY
 from files.errors import printable
-from files.matching import Choice, Match
+from files.matching import Choice, Match, header_of
 from files.page import SHOWN
 from files.readers.header import KNOWN, plain
-from files.readers.rows import Reading
+from files.readers.rows import AHEAD, Reading
 from files.uploads import MOST_ROWS
 from files.values import ForeignValue, MatchedColumn
 from pets.columns import CATEGORY, CATEGORY_ID, ID, STATUS
@@ -38,9 +38,6 @@ class UploadForm(forms.Form):
         initial=True,
         label="Drop a ' in front of a formula",
         help_text="Exports of the back office have it before what a spreadsheet would take for a formula.",
-    )
-    sheet = forms.CharField(
-        required=False, max_length=255, strip=False, help_text="Of a workbook. The first one if this is empty."
     )
 
     def __init__(self, *args: Any, may_add_categories: bool) -> None:
@@ -76,21 +73,26 @@ class ReadingForm(forms.Form):
     """How the file is read; `read` is how it was when the page was shown, for which its columns were chosen."""
 
     encoding = forms.CharField(required=False)
+    sheet = forms.IntegerField(required=False)
     header = forms.IntegerField(required=False)
-    read = forms.RegexField(r"^[^:]*:[0-9]{1,9}$", required=False)
-    again = forms.BooleanField(required=False)
+    read = forms.RegexField(r"^[^:]*:[0-9]{0,9}:[0-9]{1,9}$", required=False)
+    again = forms.CharField(required=False)
 
     def choice(self) -> Choice:
-        cleaned = self._valid()
-        meanings = [] if self.is_moved() else [self.data[f"column-{at}"] for at in takewhile(self._has, count())]
-        return Choice(cleaned.get("encoding"), cleaned.get("header"), meanings)
+        cleaned, moved = self._valid(), self.moved()
+        meanings = [] if moved else [self.data[f"column-{at}"] for at in takewhile(self._has, count())]
+        row = None if moved == "sheet" else cleaned.get("header")  # else it is one of the former sheet
+        return Choice(cleaned.get("encoding"), cleaned.get("sheet"), row, meanings)
 
-    def is_moved(self) -> bool:
-        """Return whether another row or encoding was chosen, so that the columns are others."""
+    def moved(self) -> str:
+        """Return which of sheet, encoding and row was chosen anew, so that the columns are others; "" for none."""
+        if not self.data:
+            return ""
         cleaned = self._valid()
-        encoding, _, row = cleaned.get("read", "").partition(":")
-        is_other = cleaned.get("encoding") not in {"", encoding} or cleaned.get("header") not in {None, int(row or 0)}
-        return bool(self.data) and (cleaned.get("again", True) or is_other)
+        encoding, sheet, row = (cleaned.get("read") or "::").split(":")
+        former = {"sheet": sheet, "encoding": encoding, "header": row}
+        other = (name for name, value in former.items() if cleaned.get(name) and str(cleaned[name]) != value)
+        return next(other, cleaned.get("again", "again"))
 
     def _valid(self) -> dict[str, Any]:
         return self.cleaned_data if self.is_valid() else {}
@@ -176,9 +178,23 @@ class ColumnsForm(forms.Form):
     def former_values(self) -> list[tuple[MatchedColumn, str, list[tuple[ForeignValue, Any]]]]:
         return self.values(former=True)
 
+    def sheets(self) -> list[tuple[int, Any, str, int, str]]:
+        """Return the sheets to choose from: each with its number, how many rows and columns it has, and its titles."""
+        found = []
+        for number, sheet in enumerate(self.match.sheets, 1):
+            rows = f"{len(sheet.rows)}{' or more' if len(sheet.rows) == AHEAD else ''}"
+            width = max(len(cells) for _, cells in sheet.rows)
+            found.append((number, sheet, rows, width, ", ".join(filter(None, header_of(sheet.rows)))))
+        return found
+
     def encodings(self) -> list[tuple[str, str, str, Any]]:
         """Return the encodings to choose from: each with its language, its name and how the first names read."""
         return [(name, *LIKELY[name], texts) for name, texts in self.match.encodings.items()]
+
+    def read(self) -> str:
+        """Return what the columns are read of, to see if something else is chosen."""
+        sheet = next((number for number, sheet, *_ in self.sheets() if sheet.name == self.match.how.sheet), "")
+        return f"{self.match.how.encoding or ''}:{sheet}:{self.match.how.header_row}"
 
     def rows(self) -> list[tuple[int, list[str]]]:
         rows = self.match.first.rows

@@ -139,9 +139,8 @@ class ImportRunAdmin(RecordAdmin):
         except ImportRejectedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
-        read = f"{match.how.encoding}:{match.how.header_row}"
-        is_moved = asked.is_moved()
-        given = request.POST if request.method == "POST" and not is_moved else None
+        moved = asked.moved()
+        given = request.POST if request.method == "POST" and not moved else None
         form = ColumnsForm(given, match, file_name=upload.file_name, may_add_categories=may_add)
         if not form.unseen and form.is_valid():
             profile = form.cleaned_data["called"] if form.cleaned_data["remember"] else None
@@ -153,8 +152,7 @@ class ImportRunAdmin(RecordAdmin):
                 form.add_error(None, str(error))
         shown = {
             "form": form,
-            "read": read,
-            "moved": is_moved,
+            "moved": moved,
             "title": form.title() or f"Match the columns of {upload}",
         }
         page = self.page(request, "columns.html", **shown)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from files.readers.json_text import read_json_array, read_json_lines
-from files.readers.rows import Block, FirstRows, Reading, Row, Table
+from files.readers.rows import Block, FirstRows, Reading, Row, Sheet, Table
 from files.readers.separated import first_csv_rows, read_csv
-from files.readers.workbook import first_sheet_rows, read_workbook
+from files.readers.workbook import first_sheet_rows, read_workbook, sheet_names, sheets_of
 from files.source import Source
 
 
@@ -34,9 +34,23 @@ def _read(source: Source, how: Reading) -> Table:
 
 def first_rows(source: Source, how: Reading) -> FirstRows:
     """Return the first rows of a workbook, or of a file that is taken for CSV; raises `FileError`."""
-    if (how.format or source.format(how.encoding)) == "xlsx":
+    if _is_workbook(source, how):
         return first_sheet_rows(source, how)
     return first_csv_rows(source, source.encoding(how.encoding), how)
+
+
+def sheets(source: Source, how: Reading) -> list[Sheet]:
+    """Return the sheets of a workbook that has several, as `sheets_of` does; raises `FileError`."""
+    return sheets_of(source, how) if _is_workbook(source, how) else []
+
+
+def has_sheet(source: Source, how: Reading, name: str) -> bool:
+    """Return whether it is a workbook with a sheet of this name; raises `FileError`."""
+    return _is_workbook(source, how) and name in sheet_names(source, how)
+
+
+def _is_workbook(source: Source, how: Reading) -> bool:
+    return (how.format or source.format(how.encoding)) == "xlsx"
 
 
 def _unchanged(parts: Iterator[Row | Block], source: Source) -> Iterator[Row | Block]:

@@ -205,7 +205,9 @@ class Relations(dict[str, tuple[str, str]]):
 class Book:
     """The workbook itself: its sheets in their order, and which parts it has."""
 
-    def __init__(self, package: Package) -> None:
+    def __init__(self, package: Package, strings_file: IO[bytes]) -> None:
+        """Begin to read; the caller closes the file."""
+        self.package, self._strings_file = package, strings_file
         self.sheets: dict[str, tuple[str, bool]] = {}  # by its name: the part that a sheet is, and whether it is hidden
         self.from_1904 = False
         part = Relations(package, "").first("officeDocument") or ""
@@ -221,16 +223,24 @@ class Book:
                 _reject_too_many(self.sheets, name)
                 self.sheets[name] = part, each.attributes.get("state") in {"hidden", "veryHidden"}
 
+    @functools.cached_property
+    def strings(self) -> "Strings":
+        return Strings(self.package, self.relations.first("sharedStrings"), self._strings_file)
+
+    @functools.cached_property
+    def styles(self) -> "Styles":
+        return Styles(self.package, self.relations.first("styles"), from_1904=self.from_1904)
+
 
 class Styles:
     """The number formats, by the styles of cells."""
 
-    def __init__(self, package: Package, book: Book) -> None:
+    def __init__(self, package: Package, part: str | None, *, from_1904: bool) -> None:
         self._codes = dict(BUILT_IN)
         self._styles = array("L")
-        self._from_1904 = book.from_1904
+        self._from_1904 = from_1904
         of_cells = False
-        for each in package.elements(book.relations.first("styles"), "numFmt", "cellXfs", "cellStyleXfs", "xf"):
+        for each in package.elements(part, "numFmt", "cellXfs", "cellStyleXfs", "xf"):
             if each.name == "numFmt":
                 number, code = each.attributes["numFmtId"], each.attributes.get("formatCode", "")
                 _reject_too_many(self._codes, number, code)
@@ -252,10 +262,10 @@ class Styles:
 class Strings:
     """The strings that cells share, in a file: there can be more than fit into memory."""
 
-    def __init__(self, package: Package, book: Book, file: IO[bytes]) -> None:
+    def __init__(self, package: Package, part: str | None, file: IO[bytes]) -> None:
         self._file = file
         self._ends = array("Q", [0])
-        for each in package.elements(book.relations.first("sharedStrings"), "si"):
+        for each in package.elements(part, "si"):
             if len(self._ends) > MOST_STRINGS:
                 raise FileError(TOO_LARGE)
             self._ends.append(self._ends[-1] + file.write(each.text.encode()))

@@ -65,7 +65,14 @@ class FirstRows(NamedTuple):
 
     rows: Sequence[tuple[int, list[str]]]  # line and cells, without blank ones at the end; no blank rows
     delimiter: str | None  # as `Reading` has it; None for a workbook
-    sheets: Sequence[str] = ()  # of a workbook, if there are several and none was chosen
+
+
+class Sheet(NamedTuple):
+    """A sheet of a workbook."""
+
+    name: str
+    is_hidden: bool
+    rows: Sequence[tuple[int, list[str]]]  # the first ones, as `FirstRows` has them
 
 
 @dataclass

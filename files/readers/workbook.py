@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from bisect import bisect
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import islice
@@ -19,12 +19,13 @@ from files.no_table import reject_other_archive
 from files.readers.header import cells_of, columns_of, named
 from files.readers.number_formats import UnknownTextError
 from files.readers.package import TOO_LARGE, Book, Element, Package, Strings, Styles, is_true, numeral, whole
-from files.readers.rows import AHEAD, DamagedRow, FirstRows, HiddenCount, Reading, Row, Table
+from files.readers.rows import AHEAD, DamagedRow, FirstRows, HiddenCount, Reading, Row, Sheet, Table
 from files.source import Source
 from files.spreadsheets import unescape
 from pets.columns import HEADERS
 
 MOST_ROWS, MOST_COLUMNS = 2**20, 2**14  # of a sheet (Microsoft, "Excel specifications and limits")
+MOST_SHEETS = 50  # of a workbook that a person can choose from
 LONGEST_ROW = 1024 * 1024  # characters of all cells of a row
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, ExpatError, LookupError, ValueError, ArithmeticError, OSError)
 
@@ -112,9 +113,10 @@ def read_workbook(source: Source, how: Reading) -> Table:
     try:
         columns = columns_of(_titles(header), how)
     except FileError as error:
-        with _opened(source, how) as (_, book):
-            names = _choice(book, how)
-        raise type(error)(f"{error} {FIRST_SHEET.format(names=named(names))}" if names else str(error)) from None
+        names = sheet_names(source, how)
+        if how.sheet is not None or len(names) == 1:
+            raise
+        raise type(error)(f"{error} {FIRST_SHEET.format(names=named(names))}") from None
     ours = [at for at, column in enumerate(columns) if column in HEADERS]
     hidden = HiddenCount(columns=sum(any(at in some for some in hidden_columns) for at in ours))
     return Table(_rows(rows, columns, hidden, source, how), columns, hidden=hidden)
@@ -122,9 +124,29 @@ def read_workbook(source: Source, how: Reading) -> Table:
 
 def first_sheet_rows(source: Source, how: Reading) -> FirstRows:
     """Return the first rows of the sheet."""
-    with _opened(source, how) as (package, book):
-        rows = islice(_rows_of(package, book, how, []), AHEAD)
-        return FirstRows([(row.number, row.texts) for row in rows], None, _choice(book, how))
+    with _opened(source, how) as book:
+        return FirstRows(_first(book, _chosen(book, how.sheet)), None)
+
+
+def sheet_names(source: Source, how: Reading) -> list[str]:
+    """Return the names of the sheets in their order."""
+    with _opened(source, how) as book:
+        return list(book.sheets)
+
+
+def sheets_of(source: Source, how: Reading) -> list[Sheet]:
+    """Return the first sheets that have readable rows, hidden ones last; none for a single one that is not hidden."""
+    found = []
+    with _opened(source, how) as book:
+        is_clear = len(book.sheets) == 1 and not any(is_hidden for _, is_hidden in book.sheets.values())
+        for name, (part, is_hidden) in islice(book.sheets.items(), 0 if is_clear else MOST_SHEETS):
+            with suppress(FileError), _readable_workbook():
+                found.append(Sheet(name, is_hidden, _first(book, part)))
+    return sorted((sheet for sheet in found if sheet.rows), key=lambda sheet: sheet.is_hidden)
+
+
+def _first(book: Book, part: str) -> list[tuple[int, list[str]]]:
+    return [(row.number, row.texts) for row in islice(_rows_of(book, part, []), AHEAD)]
 
 
 def _titles(header: _Row | None) -> list[str]:
@@ -136,12 +158,7 @@ def _titles(header: _Row | None) -> list[str]:
     return header.texts
 
 
-FIRST_SHEET = "The first of the sheets {names} was read. To read another one, use --sheet, or Sheet in the options."
-
-
-def _choice(book: Book, how: Reading) -> list[str]:
-    """Return the names of the sheets if there are several and none was chosen."""
-    return list(book.sheets) if how.sheet is None and len(book.sheets) > 1 else []
+FIRST_SHEET = "The first of the sheets {names} was read. To read another one, use --sheet."
 
 
 def _rows(
@@ -177,9 +194,9 @@ def _merged(source: Source, how: Reading, columns: Sequence[str]) -> dict[int, l
     """
     ours = [at for at, column in enumerate(columns) if column in HEADERS]
     found: dict[int, list[tuple[int, int, str]]] = {}
-    with _opened(source, how) as (package, book):
+    with _opened(source, how) as book:
         part = _chosen(book, how.sheet)
-        groups = package.elements(part, "mergeCell") if package.mentions(part, b"mergeCell") else ()
+        groups = book.package.elements(part, "mergeCell") if book.package.mentions(part, b"mergeCell") else ()
         for count, group in enumerate(groups):
             if count >= MOST_MERGED:
                 raise FileError(TOO_LARGE)
@@ -200,40 +217,38 @@ def _merged(source: Source, how: Reading, columns: Sequence[str]) -> dict[int, l
 
 def _shown_rows(source: Source, how: Reading, hidden: list[range]) -> Iterator[_Row]:
     """Yield the rows that are not blank; raises `FileError`. Add the columns, from 0, that are hidden to `hidden`."""
-    with _opened(source, how) as (package, book):
-        yield from _rows_of(package, book, how, hidden)
+    with _opened(source, how) as book:
+        yield from _rows_of(book, _chosen(book, how.sheet), hidden)
 
 
 @contextmanager
-def _opened(source: Source, how: Reading) -> Iterator[tuple[Package, Book]]:
-    with _readable_workbook(), source.unpacked(how.largest_workbook) as file:
+def _opened(source: Source, how: Reading) -> Iterator[Book]:
+    with _readable_workbook(), source.unpacked(how.largest_workbook) as file, tempfile.TemporaryFile() as strings_file:
         package = Package(file, how.largest_workbook)
         reject_other_archive(package.has)
-        yield package, Book(package)
+        yield Book(package, strings_file)
 
 
-def _rows_of(package: Package, book: Book, how: Reading, hidden: list[range]) -> Iterator[_Row]:
-    part = _chosen(book, how.sheet)
-    with tempfile.TemporaryFile() as strings_file:
-        strings, styles = Strings(package, book, strings_file), Styles(package, book)
-        rows, number, column, is_hidden = _Rows(), 0, -1, False
-        for element in package.elements(part, "col", "row", "c"):
-            if element.name == "c":
-                row, column = _place(element, number, column)
-                if row != number:
-                    yield from rows.ready()
-                text, wrong = _shown(element, strings, styles)
-                if text or wrong:
-                    rows.add((row, column), text, wrong, is_hidden)
-            elif element.name == "row":
+def _rows_of(book: Book, part: str, hidden: list[range]) -> Iterator[_Row]:
+    strings, styles = book.strings, book.styles
+    rows, number, column, is_hidden = _Rows(), 0, -1, False
+    for element in book.package.elements(part, "col", "row", "c"):
+        if element.name == "c":
+            row, column = _place(element, number, column)
+            if row != number:
                 yield from rows.ready()
-                number, column = whole(element.attributes.get("r", str(number + 1))), -1
-                is_hidden = is_true(element, "hidden")
-            elif is_true(element, "hidden"):
-                if len(hidden) >= MOST_COLUMNS:
-                    raise FileError(TOO_LARGE)
-                hidden.append(range(whole(element.attributes["min"]) - 1, whole(element.attributes["max"])))
-        yield from rows.ready(all_are=True)
+            text, wrong = _shown(element, strings, styles)
+            if text or wrong:
+                rows.add((row, column), text, wrong, is_hidden)
+        elif element.name == "row":
+            yield from rows.ready()
+            number, column = whole(element.attributes.get("r", str(number + 1))), -1
+            is_hidden = is_true(element, "hidden")
+        elif is_true(element, "hidden"):
+            if len(hidden) >= MOST_COLUMNS:
+                raise FileError(TOO_LARGE)
+            hidden.append(range(whole(element.attributes["min"]) - 1, whole(element.attributes["max"])))
+    yield from rows.ready(all_are=True)
 
 
 @contextmanager

@@ -414,3 +414,83 @@ def test_a_column_of_different_codes_is_the_reference(
 )
 def test_common_titles_are_guessed(staff: Client, category: Category, title: str, meaning: str) -> None:
     assert given(asked(staff, f"Zeile;{title}\nx;y\n"))["column-1"] == meaning
+
+
+FARM_ROWS = [["No.", "Pet name", "Kind", "State"], ["LT-1", "Żółwik", "Dogs", "sold"], ["LT-2", "Ćwirek", "Dogs", None]]
+COVER = [["Lime Tree Farm"], ["Delivery 47"]]
+PRICES = [["No.", "Price"], ["LT-1", "140"]]
+OLD = [FARM_ROWS[0], ["LT-0", "Łatka", "Dogs", "sold"]]
+
+
+def book_of(sheets: dict[str, list[list[Any]]], *, hidden: str = "") -> bytes:
+    book = openpyxl.Workbook()
+    book.remove(book.worksheets[0])
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        sheet.sheet_state = "hidden" if title == hidden else "visible"
+        for row in rows:
+            sheet.append(row)
+    out = BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+SHEETS = {"Old": OLD, "Info": COVER, "Prices": PRICES, "Animals": FARM_ROWS, "Blank": []}
+
+
+def sheets(page: Any) -> tuple[list[Any], str]:
+    """Return what is shown of each sheet, and which is chosen."""
+    shown = [(number, each.name, each.is_hidden, *rest) for number, each, *rest in page.context["form"].sheets()]
+    return shown, page.context["form"].match.how.sheet
+
+
+def test_the_sheet_that_looks_like_a_table_of_animals_is_chosen(staff: Client, category: Category) -> None:
+    page = asked(staff, book_of(SHEETS, hidden="Old"), "farm.xlsx")
+    assert sheets(page) == (
+        [
+            (1, "Info", False, "2", 1, "Lime Tree Farm"),
+            (2, "Prices", False, "2", 2, "No., Price"),
+            (3, "Animals", False, "3", 4, "No., Pet name, Kind, State"),
+            (4, "Old", True, "2", 4, "No., Pet name, Kind, State"),
+        ],
+        "Animals",
+    )
+    confirm(staff, answer(staff, page))
+    assert [name for name, *_ in catalogue()] == ["Żółwik", "Ćwirek"]
+    assert (ColumnProfile.objects.get().sheet, ImportUpload.objects.get().options["sheet"]) == ("Animals", "Animals")
+
+
+def test_another_sheet_is_read_from_its_own_header(staff: Client, category: Category) -> None:
+    other = [["Last month"], [], *OLD]
+    page = asked(staff, book_of(SHEETS | {"Old": other}, hidden="Old"), "farm.xlsx")
+    again = answer(staff, page, sheet="4")  # with script, "again" is sent too
+    assert "The columns were read again." in again.content.decode()
+    assert 'id="s-4" checked autofocus' in again.content.decode()
+    assert (sheets(again)[1], given(again)["header"], given(again)["read"]) == ("Old", "3", ":4:3")
+    confirm(staff, answer(staff, again))
+    assert [name for name, *_ in catalogue()] == ["Łatka"]
+
+
+@pytest.mark.parametrize("number", ["0", "5", "-1", "99999"])
+def test_a_sheet_that_is_not_there_is_not_chosen(staff: Client, category: Category, number: str) -> None:
+    page = asked(staff, book_of(SHEETS, hidden="Old"), "farm.xlsx")
+    assert sheets(answer(staff, page, sheet=number, again="again"))[1] == "Animals"
+
+
+def test_a_sheet_of_this_name_is_read_at_once_next_time(staff: Client, category: Category, run_import: Import) -> None:
+    answer(staff, asked(staff, book_of(SHEETS, hidden="Old"), "farm.xlsx"))
+    moved = {"New": COVER, "Old": OLD, "Animals": [*FARM_ROWS, ["LT-3", "Śnieżka", "Dogs", None]]}
+    assert send(staff, book_of(moved), "next.xlsx").context["run"].created == 3
+    assert run_import(book_of(moved), "--profile", "farm", name="next.xlsx").status == 0
+    assert [name for name, *_ in catalogue()] == ["Żółwik", "Ćwirek", "Śnieżka"]
+    page = asked(staff, book_of({"October": OLD, "November": FARM_ROWS}), "months.xlsx")
+    assert (sheets(page)[1], page.context["form"].match.supplier) == ("October", "farm")
+
+
+def test_a_sheet_beside_blank_ones_is_not_asked_about(staff: Client, category: Category) -> None:
+    ours = [["name", "category"], ["Rex", "Dogs"]]
+    for names in ({"Blank": [], "Data": ours}, {"Data": ours, "Blank": []}):
+        assert send(staff, book_of(names), "a.xlsx").context["run"].created == 1
+    page = asked(staff, book_of({"Blank": [], "Data": ours}, hidden="Data"), "a.xlsx")
+    assert [name for _, name, *_ in sheets(page)[0]] == ["Data"]
+    assert asked(staff, book_of({"Data": ours, "Other": ours}), "a.xlsx").status_code == 200

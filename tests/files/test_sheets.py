@@ -74,9 +74,7 @@ def with_sheets(*sheets: tuple[str, list[list[str]]], merged: str = "") -> bytes
 
 
 DATA = ("Data", [["name", "category"], ["Rex", "Dogs"]])
-OTHER_SHEETS = (
-    'The first of the sheets "Info", "Data" was read. To read another one, use --sheet, or Sheet in the options.'
-)
+OTHER_SHEETS = 'The first of the sheets "Info", "Data" was read. To read another one, use --sheet.'
 
 
 @pytest.mark.parametrize(

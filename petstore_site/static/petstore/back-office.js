@@ -171,5 +171,12 @@
     }
   };
 
-  document.addEventListener("DOMContentLoaded", () => { themes(); menus(); shortcuts(); drafts(); searchable(); filters(); });
+  // Another sheet, row or encoding of a file is read at once; without script, by the button.
+  const reading = () => {
+    const button = document.querySelector("[name=again]");
+    if (!button) return;
+    for (const choice of all("[type=radio]", button.form)) choice.addEventListener("change", () => button.form.requestSubmit(button));
+  };
+
+  document.addEventListener("DOMContentLoaded", () => { themes(); menus(); shortcuts(); drafts(); searchable(); filters(); reading(); });
 }
