@@ -152,11 +152,11 @@ slow-sqlite:
 	@$(MAKE) -C lab patroni || echo 'Left out: Patroni cannot be installed.' >&2
 	@$(RUN) $(PY) -m pytest -n $$($(PY) -c "$$TWICE") -m slow $(addprefix --ignore=,$(SUITES)) --junit-xml=$(REPORTS)/slow-sqlite.xml
 
-# Each of these runs all fast tests side by side: others beside them would wait too long for a response.
-SUITES := tests/test_clock.py tests/test_examples.py
+# It runs all fast tests side by side, twice: others beside them would wait too long for a response.
+SUITES := tests/test_examples.py
 
 slow-suites:
-	@echo '== The fast tests on other days and with the examples'
+	@echo '== The fast tests with the examples, on other days'
 	@$(RUN) $(PY) -m pytest -m slow $(SUITES) --junit-xml=$(REPORTS)/slow-suites.xml
 
 slow-postgresql:

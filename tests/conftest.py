@@ -43,7 +43,6 @@ SLOW = (
     "protocol/",
     "staff/test_roles.py",
     "staff/test_sight.py",
-    "test_clock.py",
     "test_docs.py",
     "test_docs_retries.py",
     "test_examples.py",

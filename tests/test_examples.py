@@ -1,6 +1,9 @@
-"""The changes in docs/examples/ apply to the code, do what they say, and pass the fast tests.
+"""The changes in docs/examples/ apply to the code, do what they say, and pass the fast tests, in a year and in six weeks.
 
-"Run:" in one is a command that finishes it, "Check:" names slow tests that it changes or adds.
+So none of the fast tests knows today's date. What a nearer day breaks, such as a span of days that goes over the end of
+a year, is in tests that read the clock.
+
+"Run:" in an example is a command that finishes it, "Check:" names slow tests that it changes or adds.
 If one no longer applies, run `git apply --3way docs/examples/NAME.patch`, fix it, and replace its diff by that of `git diff`.
 """
 
@@ -21,6 +24,13 @@ ALONE = ("patch",)
 
 OF_THE_API = tuple(f"tests/{folder}" for folder in ("api", "contract", "serving", "portal", "recorded"))
 
+READS_THE_CLOCK = re.compile(r"timezone\.now|datetime\.now|date\.today|tests\.days")
+DATED = sorted(
+    str(file.relative_to(ROOT))
+    for file in (ROOT / "tests").rglob("test_*.py")
+    if READS_THE_CLOCK.search(file.read_text("utf-8"))
+)
+
 APPLY = ("git", "apply", "--recount", "-C1")
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
@@ -30,11 +40,17 @@ def test_each_applies_alone(example: Path) -> None:
     done(ROOT, *APPLY, "--check", str(example))
 
 
-@pytest.mark.parametrize("alone", [None, *ALONE], ids=["most", *ALONE])
-def test_they_work_and_pass_the_fast_tests(tmp_path: Path, alone: str | None) -> None:
-    """Most are tried at once, one applied after another; one alone is tried with the tests of the API and its own."""
+@pytest.mark.skipif(not shutil.which("cc"), reason="cc is not installed")
+@pytest.mark.parametrize(("alone", "days"), [(None, 400), *((name, 45) for name in ALONE)], ids=["most", *ALONE])
+def test_they_work_and_pass_the_fast_tests_on_another_day(tmp_path: Path, alone: str | None, days: int) -> None:
+    """Most are tried at once, one applied after another, with all fast tests in a year.
+
+    One alone is tried in six weeks with its own, those of the API, and those that read the clock.
+    """
     faulthandler.cancel_dump_traceback_later()  # each command has its time, longer than that of a test
     tree = copied(tmp_path / "tree")
+    done(tmp_path, "cc", "-shared", "-fPIC", "-o", "clock.so", str(ROOT / "tests" / "clock.c"))
+    ahead = {"LD_PRELOAD": str(tmp_path / "clock.so"), "DAYS_AHEAD": str(days)}
     taken = [each for each in EXAMPLES if (each.stem == alone if alone else each.stem not in ALONE)]
     for example in taken:
         done(tree, *APPLY, str(example))
@@ -44,7 +60,8 @@ def test_they_work_and_pass_the_fast_tests(tmp_path: Path, alone: str | None) ->
     done(tree, "git", "add", "--all", ":!.venv")
     done(tree, "python", "-m", "ruff", "check", "--no-cache", "--exclude=migrations")
     own = re.findall(r"^\+\+\+ b/(tests/\S*test_\w+\.py)$", "".join(map(Path.read_text, taken)), re.MULTILINE)
-    done(tree, *PYTEST, "-n", "auto", "-m", "not slow", *([*OF_THE_API, *own] if alone else []))
+    tests = [*OF_THE_API, *own, *DATED] if alone else []
+    done(tree, *PYTEST, "-n", "auto", "-m", "not slow", *tests, **ahead)
     for slow_tests in re.findall(r"^Check: (.+)$", texts, re.MULTILINE):
         done(tree, *PYTEST, *slow_tests.split())
 
@@ -61,14 +78,12 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def done(folder: Path, *command: str) -> None:
-    ended = run(folder, *command)
-    assert ended.returncode == 0, f"{folder.name}: {command}\n{ended.stdout}{ended.stderr}"
-
-
-def run(folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+def done(folder: Path, *command: str, **variables: str) -> None:
     kept = {"HOME": os.environ.get("HOME", ""), "PATH": f"{folder / '.venv' / 'bin'}:{os.environ['PATH']}"}
-    return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, timeout=2_400, check=False)
+    ended = subprocess.run(
+        command, cwd=folder, env=kept | variables, capture_output=True, text=True, timeout=2_400, check=False
+    )
+    assert ended.returncode == 0, f"{folder.name}: {command}\n{ended.stdout}{ended.stderr}"
 
 
 def test_contributing_names_each_example() -> None:
