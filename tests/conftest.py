@@ -36,6 +36,7 @@ from tests.server import migrated_database
 SLOW = (
     "apikeys/test_commands.py",
     "clients/",
+    "commands/test_export_pets.py",
     "commands/test_help.py",
     "contract/test_description_holds.py",
     "e2e/",
@@ -43,12 +44,14 @@ SLOW = (
     "protocol/",
     "staff/test_roles.py",
     "staff/test_sight.py",
+    "staff/test_stock_words.py",
     "test_docs.py",
     "test_docs_retries.py",
     "test_examples.py",
     "test_gunicorn.py",
     "test_install.py",
     "test_manage.py",
+    "test_release.py",
     "test_settings.py",
 )
 """Tests that take long and hardly depend on the database: `make test-slow` runs them once."""
@@ -72,15 +75,14 @@ READING = (
     "files/test_encodings.py",
     "files/test_formats.py",
     "files/test_reading.py",
+    "files/test_spreadsheets.py",
     "files/test_workbooks.py",
     "portal/",
-    "staff/test_stock_words.py",
     "test_links.py",
     "test_logs.py",
     "test_named.py",
     "test_order.py",
     "test_private_names.py",
-    "test_release.py",
 )
 """Tests that read many files or pages, or wait, and hardly depend on the database: they run on SQLite only."""
 

@@ -61,12 +61,15 @@ USED = [
 
 @pytest.mark.parametrize(("owner", "name"), USED)
 def test_it_is_in_the_installed_version(owner: str, name: str) -> None:
-    library = owner.partition(".")[0].partition(":")[0]
-    installed = " ".join(map(version, packages_distributions().get(library, [])))  # nothing for Python's own
     assert has(found(owner), name), (
-        f"{library} {installed} has no {name} in {owner}. Read what it does now, change the code that uses it, "
+        f"{installed(owner)} has no {name} in {owner}. Read what it does now, change the code that uses it, "
         "and correct the list in tests/test_private_names.py."
     )
+
+
+def installed(owner: str) -> str:
+    library = re.split("[.:]", owner)[0]
+    return " ".join([library, *map(version, packages_distributions().get(library, []))])  # nothing for Python's own
 
 
 def found(owner: str) -> Any:

@@ -37,7 +37,6 @@ def test_the_clients_are_the_released_ones_or_have_another_version() -> None:
     release.check_clients(ROOT)
 
 
-@pytest.mark.slow
 def test_a_changed_client_needs_another_version(repository: Path) -> None:
     release.write(repository, "99.0.0", "2031-02-03")
     released = repository / "clients" / "released"
@@ -149,7 +148,6 @@ def test_the_version_moves_on_after_a_release(repository: Path) -> None:
     assert release.version_of(repository) == "99.1.0"
 
 
-@pytest.mark.slow
 def test_the_commit_the_tag_and_the_artefacts_arrive(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     clone, results = repository.parent / "clone", repository.parent / "results"
     release.run(repository, "git", "clone", "--quiet", str(repository), str(clone))
@@ -193,7 +191,6 @@ def test_a_failure_leaves_everything_as_it_was(repository: Path) -> None:
     assert state(repository) == before
 
 
-@pytest.mark.slow
 def test_a_dry_run_makes_everything_and_keeps_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with or_skip():
         python_tools(), node_tools()

@@ -266,10 +266,10 @@ READ_ONLY = "Nothing changed. The database is read-only: check the permissions o
 
 
 @pytest.fixture
-def writer() -> Iterator[sqlite3.Connection]:
+def writer(monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
     """Another process that can write to the database; ours waits for it 10 ms."""
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA busy_timeout = 10")
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "timeout", 0.01)
+    connection.close()
     with contextlib.closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as other:
         yield other
     connection.close()

@@ -112,7 +112,8 @@ def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
 @pytest.mark.sqlite("PostgreSQL has many writers")
 def test_someone_can_press_stop_while_the_import_keeps_others_from_writing(staff: Client, category: Category) -> None:
     upload = send(staff, rows(1)).context["upload"]
-    with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as writer:
+    name = connection.settings_dict["NAME"]
+    with only_import(), closing(sqlite3.connect(name, isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         assert staff.post(f"{ADD}{upload.pk}/stop/").status_code == 302
     assert queue.is_stopping(upload.pk)
@@ -270,7 +271,6 @@ def test_a_file_with_more_rows_than_can_be_imported_here(
 
 
 @pytest.mark.slow
-@pytest.mark.each_database
 def test_a_file_of_exactly_the_largest_size(staff: Client, category: Category) -> None:
     content = rows(1) + ("\n" * 9_000_000 + "Max,Dogs,,\n") * 2
     shown = ended(staff, send(staff, content + "\n" * (settings.LARGEST_UPLOAD - len(content))))
