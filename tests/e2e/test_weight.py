@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, Response, expect
 
 from tests.e2e.test_animals import PETS
@@ -65,20 +64,17 @@ def test_the_styles_are_one_short_file() -> None:
     assert len(STYLES.read_text().splitlines()) < 1_000
 
 
-@pytest.mark.parametrize(("width", "height"), WINDOWS)
-def test_a_name_of_255_characters_makes_no_page_wider(
-    office: Page, server: Gunicorn, tmp_path: Path, width: int, height: int
-) -> None:
-    name = f"{width}" + "W" * (255 - len(str(width)))
+def test_a_name_of_255_characters_makes_no_page_wider(office: Page, server: Gunicorn, tmp_path: Path) -> None:
+    """Styles alone make a page narrow, so each is loaded once."""
+    name = "W" * 255
     file = tmp_path / "long.csv"
     file.write_text(f"name,category,external_reference\n{name},{name},{name[:100]}\n")
     run = server.manage_json("import_pets", str(file), "--create-categories")
     key = server.issue_key(name[:100])
     pet = server.get("/v1/pets?limit=1", key).json()[0]
-    office.set_viewport_size({"width": width, "height": height})
     rejected = server.get("/v1/categories/0", key)
     wait_until_saved(server, rejected.headers["X-Request-ID"])
-    wide: dict[str, Any] = {}
+    wide: dict[tuple[str, int], Any] = {}
     for address in (
         "/docs/",
         "/admin/",
@@ -105,8 +101,12 @@ def test_a_name_of_255_characters_makes_no_page_wider(
     ):
         office.goto(address)
         expect(office.get_by_role("heading", level=1)).to_be_visible()
-        if (beyond := office.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
-            wide[address] = beyond
+        for width, height in WINDOWS:
+            office.set_viewport_size({"width": width, "height": height})
+            if (beyond := office.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
+                wide[address, width] = beyond
     assert wide == {}
-    office.goto(f"{PETS}{pet['id']}/change/")
-    expect(office.get_by_role("button", name="Mark sold")).to_be_in_viewport()
+    for width, height in WINDOWS:
+        office.set_viewport_size({"width": width, "height": height})
+        office.goto(f"{PETS}{pet['id']}/change/")
+        expect(office.get_by_role("button", name="Mark sold")).to_be_in_viewport()
