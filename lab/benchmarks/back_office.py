@@ -4,7 +4,8 @@
     python tests/with_postgresql.py python -m lab.benchmarks.back_office     on PostgreSQL
 
 Takes some minutes. Needs an empty database, which it fills; `--animals` takes fewer. Each page is requested in process
-by a staff user. The result is the median time, and the part of it that the database took.
+by a staff user. The result is the median time, the part of it that the database took, the processor time of this
+process (on SQLite with the database's), and how many statements were executed.
 """
 
 import argparse
@@ -89,10 +90,16 @@ def main() -> None:
 
 def prepare(animals: int) -> str:
     """Create the catalogue and its history. Return the name of the database."""
+    from changes.models import Change
     from django.core.management import call_command
     from django.db import connection
+    from pets.models import ImportRun
 
     call_command("migrate", verbosity=0)
+    for name, added in (("autumn.csv", animals * 3 // 10), ("friday.csv", animals // 700)):
+        change = Change.objects.create(kind="import", who="staff anna", what=name, column="", added=added)
+        done = {"state": "done", "options": {}, "rows": added, "created": added}
+        ImportRun.objects.create(change=change, who="staff anna", file_name=name, sha256="0" * 64, **done)
     values = {
         "animals": animals,
         "categories": CATEGORIES,
@@ -154,8 +161,26 @@ def pages(animals: int) -> dict[str, Page]:
         "filter: an import of 1,000": get(f"{listed}?import_run=2"),
         "an animal": get(f"{listed}{animals // 2}/change/"),
         "history of an animal": get(f"{listed}{animals // 2}/history/"),
-        "deleted animals": get(f"{listed}deleted/"),
-        "deleted animals, search": get(f"{listed}deleted/?q=zzzz"),
+        "a deleted animal": get(f"{listed}{animals + 1}/change/"),
+        "activity": get("/admin/activity/"),
+        "activity: bulk changes": get("/admin/activity/?kind=bulk+change"),
+        "activity: imports": get("/admin/activity/?kind=import"),
+        "activity: deletions": get("/admin/activity/?kind=deletion"),
+        "activity: a name that nothing has, zzzz": get("/admin/activity/?q=zzzz"),
+        "activity: one animal": get(f"/admin/activity/?animal={animals // 2}"),
+        "activity: of one key": get("/admin/activity/?who=key+Ab3dE6gH"),
+        "a change of 1,000": get("/admin/activity/2/"),
+        "a change of the oldest third": get("/admin/activity/1/"),
+        "undo of 1,000: the preview": get("/admin/activity/2/undo/"),
+        "undo of the oldest third: the preview": get("/admin/activity/1/undo/"),
+        "imports: send a file": get("/admin/pets/importrun/add/"),
+        "categories": get("/admin/categories/category/"),
+        "merge of two categories: the preview": get("/admin/categories/category/merge/?category=7&into=8"),
+        "keys": get("/admin/apikeys/apikey/"),
+        "usage": get("/admin/apikeys/keyusage/"),
+        "requests": get("/admin/request_desk/requestrecord/"),
+        "staff": get("/admin/auth/user/"),
+        "roles": get("/admin/auth/group/"),
         "search of everything: rex": get("/admin/search/?q=rex"),
         "overview": get("/admin/"),
         "bulk change of 1,000: the preview": ask(f"{listed}?import_run=2"),
@@ -168,25 +193,27 @@ def _old_day(animals: int) -> str:
 
 
 def measure(name: str, page: Page) -> dict[str, float]:
-    """Return the median milliseconds of a page and of its statements. Exit if the page is not a 200."""
+    """Return the medians in milliseconds, and the number of statements. Exit if the page is not a 200."""
     from django.contrib.auth import get_user_model
     from django.db import connection
     from django.test import Client
 
     client = Client(headers={"Host": "localhost"})
     client.force_login(get_user_model().objects.get_or_create(username="keeper", is_staff=True, is_superuser=True)[0])
-    taken, in_database = [], []
+    taken, in_database, processor = [], [], []
     for _ in range(ROUNDS):
         statements: list[float] = []
         with connection.execute_wrapper(_timing(statements)):
-            started = time.perf_counter()
+            started, used = time.perf_counter(), time.process_time()
             response = page(client)
             taken.append(time.perf_counter() - started)
+            processor.append(time.process_time() - used)
         in_database.append(sum(statements))
         if response.status_code != 200:
             sys.exit(f"{name}: {response.status_code}")
-    result = {"page": _milliseconds(taken), "database": _milliseconds(in_database)}
-    print(f"{name:<60} {result['page']:>8} {result['database']:>8}", flush=True)
+    result = {"page": _milliseconds(taken), "database": _milliseconds(in_database), "cpu": _milliseconds(processor)}
+    result["statements"] = len(statements)
+    print(f"{name:<60}", *(f"{value:>8}" for value in result.values()), flush=True)
     return result
 
 
