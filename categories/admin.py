@@ -52,7 +52,6 @@ class CategoryAdmin(ChangesAdmin):
 
     form = CategoryForm
     list_display = ["name"]  # the template has the columns
-    list_per_page = 200
     radio_fields: ClassVar = {"icon": admin.HORIZONTAL}
     search_fields = ["name__matches"]
     undoable: ClassVar[list[Any]] = ["name", "icon"]

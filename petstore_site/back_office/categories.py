@@ -50,12 +50,12 @@ def with_animals(categories: Sequence[Category]) -> dict[str, Any]:
 
 def row_of(number: int, name: str, counts: Sequence[int]) -> Row:
     """Return the figures of a category, each with the list behind it; `counts` are in the order of `STATUSES`."""
-    behind = {"category__id__exact": number}
+    behind = listed("pets_pet", category__id__exact=number)
     figures = [
-        Figure(count, listed("pets_pet", status__exact=status, **behind))
+        Figure(count, f"{behind}&status__exact={status}")
         for status, count in zip(PetStatus.values, counts, strict=True)
     ]
-    return Row(name, figures, listed("pets_pet", **behind))
+    return Row(name, figures, behind)
 
 
 def in_words(row: Row) -> str:
