@@ -1,24 +1,35 @@
-"""What an undo would do, in words, for the page that asks: how many, from what to what, and the first by name."""
+"""What an undo would do, in words, for the page that asks: how many, from what to what, and each animal by page."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from django.utils.text import capfirst
 
 from categories.models import Category
-from changes.log import AnimalRow, beside, rows
+from changes.log import AnimalRow, animals, beside, rows
 from changes.models import AnyChange
 from changes.plan import BLOCK, CATEGORY_GONE, AnimalUndo, deleted_categories, planned, rows_before
 from pets.columns import CATEGORY, STATUS
 from pets.models import Pet, PetStatus
 
-LISTED = 50
-"""Animals that are named; the others are counted."""
+LISTED = 25
+"""Animals on a page, and animals that stay that are named on each."""
 
 FLOWS = 12
 """Changes from one value to another that are shown; of more, only the animals are counted."""
+
+TABS = {"deleted": ("-", "added"), "set-back": ("~", "changed"), "restored": ("+", "deleted"), "stay": ("", "")}
+"""Which animals a page has: what is done with them as in `AnimalUndo`, and what the change did."""
+
+
+class AnimalPreview(NamedTuple):
+    """An animal of a change, what an undo does with it, and each field that it sets back, in words."""
+
+    row: AnimalRow
+    undo: AnimalUndo
+    fields: Sequence[tuple[str, str, str]]
 
 
 @dataclass(frozen=True)
@@ -32,10 +43,13 @@ class UndoPlan:
     is_exact: bool
     flows: Sequence[tuple[str, str, str, int]] = ()
     """A field, its value now, what it becomes, and of how many animals; nothing if they are too many to show."""
-    back: Sequence[tuple[Any, str, list[tuple[str, str, str]]]] = ()
-    """The row of history of an animal that changes, what is done as in `AnimalUndo`, and each field in words."""
-    left: Sequence[tuple[AnimalRow, str]] = ()
-    """An animal of which something stays, and why."""
+    left: Sequence[AnimalPreview] = ()
+    """The first animals of which something stays."""
+    show: str = ""
+    """The key in `TABS` of the animals on this page."""
+    animals: Sequence[AnimalPreview] = ()
+    next: int | None = None
+    """The row of history after which the next page begins; None if there is none."""
     lost_category: bool = False
     """Whether one cannot come back, because its category is gone."""
 
@@ -43,35 +57,50 @@ class UndoPlan:
     def count(self) -> int:
         return self.sets + self.restores + self.deletes
 
+    @property
+    def tabs(self) -> dict[str, int]:
+        """Return how many animals each tab has; those that stay have one if they are too many to name."""
+        stay = self.left_count if self.left_count > LISTED else 0
+        counts = zip(TABS, (self.deletes, self.sets, self.restores, stay), strict=True)
+        return {show: count for show, count in counts if count}
 
-def undo_plan(change: AnyChange, *, named: bool = True) -> UndoPlan:
-    """Return what undoing a change would do now; only counts, unless animals shall be `named`.
 
-    Of a large change only those that are named are looked at: what the others have now is found when they are undone.
+def undo_plan(change: AnyChange, *, named: bool = True, show: str = "", after: int = 0) -> UndoPlan:
+    """Return what undoing a change would do now; only counts, unless animals shall be `named`: those of a page.
+
+    Of a large change only those of the page are looked at: what the others have now is found when they are undone.
     """
     is_exact = change.animals <= BLOCK
-    most = change.animals if is_exact else LISTED * named
-    numbers = rows_before(change, None, alike=False)[:most] if most else []
-    undos = [*planned(change, numbers)] if numbers else []
+    numbers = rows_before(change, None, alike=False)[: change.animals] if is_exact else []
+    undos = [*planned(change, numbers)][::-1] if numbers else []
     does = Counter({"~": change.changed, "-": change.added, "+": change.deleted})
     if is_exact:
         does = Counter(undo.does for undo in undos)
-    counts = does["~"], does["+"], does["-"], sum(bool(undo.reason) for undo in undos) if is_exact else 0
+    stay = [undo for undo in undos if undo.reason]
+    plan = UndoPlan(does["~"], does["+"], does["-"], len(stay), is_exact)
     if not named:
-        return UndoPlan(*counts, is_exact)
-    shown = [undo for undo in undos if undo.does][:LISTED]
-    left = [undo for undo in undos if undo.reason][:LISTED]
-    named_rows = rows(change).filter(history_id__in=[undo.row for undo in (*shown, *left)])
-    read = {row.row.history_id: row for row in beside(named_rows)}
+        return plan
+    show = show if show in plan.tabs else next(iter(plan.tabs), "")
+    does_it, did = TABS.get(show, ("", ""))
+    if is_exact:
+        of_tab = stay if show == "stay" else [undo for undo in undos if show and undo.does == does_it]
+        part = [undo for undo in of_tab if undo.row > after]
+        shown, older = part[:LISTED], part[LISTED - 1].row if len(part) > LISTED else None
+        read = beside(rows(change).filter(history_id__in=[undo.row for undo in (*shown, *stay[:LISTED])]))
+    else:
+        read, older = animals(change, show=did, after=after, count=LISTED)
+        shown = [*planned(change, [row.row.history_id for row in read])][::-1]
+    by_row = {row.row.history_id: row for row in read}
     fields = _in_words(change)
-    flows = Counter(flow for undo in undos if undo.does == "~" and is_exact for flow in fields(undo))
-    return UndoPlan(
-        *counts,
-        is_exact,
-        [(*flow, count) for flow, count in flows.items()] if len(flows) <= FLOWS else [],
-        [(read[undo.row].row, undo.does, fields(undo)) for undo in shown],
-        [(read[undo.row], undo.reason) for undo in left],
-        any(undo.reason == CATEGORY_GONE for undo in undos),
+    flows = Counter(flow for undo in undos if undo.does == "~" for flow in fields(undo))
+    return replace(
+        plan,
+        flows=[(*flow, count) for flow, count in flows.items()] if len(flows) <= FLOWS else [],
+        left=[AnimalPreview(by_row[undo.row], undo, ()) for undo in stay[:LISTED]],
+        show=show,
+        animals=[AnimalPreview(by_row[undo.row], undo, fields(undo)) for undo in shown],
+        next=older,
+        lost_category=any(undo.reason == CATEGORY_GONE for undo in undos or shown),
     )
 
 

@@ -6,6 +6,8 @@ from datetime import UTC, date
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from django.utils.text import capfirst
+
 from changes.log import AnimalRow
 from changes.models import Kind, State
 from history.edits import REASON, RESTORED
@@ -199,6 +201,18 @@ def _undo(change: Any) -> str:
 def animals(count: int) -> str:
     """Return "1 animal" or "24 animals"."""
     return f"{count:,} animal{'s' * (count != 1)}"
+
+
+def undo_in_words(change: Any, plan: Any) -> str:
+    """Return all that an undo would do, for its title and its button: "Undo: delete 1,200 animals and set back 3"."""
+    is_redo = change.undo_word == "Redo"
+    sets = "change" if is_redo else "set back"
+    counts = (("delete", plan.deletes), ("restore", plan.restores), (sets, plan.sets))
+    first, *others = [(does, count) for does, count in counts if count]
+    *listed, last = [f"{first[0]} {animals(first[1])}", *(f"{does} {count:,}" for does, count in others)]
+    what = f"{', '.join(listed)} and {last}" if listed else last
+    is_restore = first[0] == "restore" and not others and not is_redo
+    return capfirst(what) if is_restore else f"{change.undo_word}: {what}"
 
 
 def _import(change: Any) -> str:

@@ -22,7 +22,7 @@ from changes.admin.import_facts import facts
 from changes.admin.notices import address, lead_on
 from changes.models import AnyChange, Kind, State, UnrecordedChange
 from changes.preview import undo_plan
-from changes.words import HEADER, animals, animals_in_words, line_of, sentence
+from changes.words import HEADER, animals_in_words, line_of, sentence, undo_in_words
 from files.downloads import csv_of
 from files.lock import is_free
 from history.acting import acting, explain
@@ -223,15 +223,20 @@ def undo(request: HttpRequest, key: str) -> HttpResponse:
     if change.why_not:
         messages.error(request, f"Nothing changed. {change.why_not}")
         return HttpResponseRedirect(address(change))
-    planned = undo_plan(change)
-    name_actors([row.since for row, _ in planned.left], request.user)
+    after = row_number(request.GET.get("after", "")) or 0
+    planned = undo_plan(change, show=request.GET.get("show", ""), after=after)
+    button = undo_in_words(change, planned) if planned.count else ""
+    name_actors([one.row.since for one in (*planned.left, *planned.animals)], request.user)
     context = {
         "change": change,
         "plan": planned,
+        "button": button,
+        "is_first": not after,
         "seconds": -(-planned.count // PER_SECOND),
         "categories": Category.objects.all() if change.kind == Kind.DELETION and planned.lost_category else (),
     }
-    return _page(request, "undo.html", title=_question(change, planned), **context)
+    stay = f" {planned.left_count:,} stay{'s' * (planned.left_count == 1)}." if planned.left_count else ""
+    return _page(request, "undo.html", title=f"{button}?{stay}" if button else "Undo would change nothing", **context)
 
 
 @require_POST
@@ -316,14 +321,6 @@ def _undo(request: Any, change: AnyChange) -> HttpResponse:
         messages.error(request, str(error))
         return HttpResponseRedirect(back if change.animal else address(change))
     return lead_on(request, done, back)
-
-
-def _question(change: Any, plan: Any) -> str:
-    if plan.deletes:
-        return f"Undo, and delete {animals(plan.deletes)}?"
-    if plan.restores:
-        return f"Restore {animals(plan.restores)}?"
-    return f"Undo for {animals(plan.count)}?" if plan.count else f"Undo: {change.sentence}"
 
 
 def _animals(wanted: dict[str, Any]) -> list[int] | None:

@@ -134,7 +134,7 @@ def test_many_are_previewed_and_those_changed_since_stay(
     assert "Undo sets 2 animals back." in one
     assert "1 stays as it is, because it was changed since." in one
     asked = bob.get(f"{ACTIVITY}{key}/undo/").content.decode()
-    assert "<h1>Undo for 2 animals?</h1>" in asked
+    assert "<h1>Undo: set back 2 animals? 1 stays.</h1>" in asked
     assert "Nothing is changed yet." in text_of(asked)
     assert "2 animals Sold becomes Available 1 animal Stay as they are" in text_of(asked)
     monkeypatch.setattr("changes.preview.FLOWS", 0)

@@ -62,7 +62,7 @@ def test_what_others_changed_since_stays_and_the_rest_goes_back(rex: Pet, cats: 
     edit(rex, name="Roxy")
     shown = undo_plan(change)
     assert shown.flows == [("Category", "Cats", "Dogs", 1), ("Status", "Sold", "Available", 1)]
-    assert [(reason, row.since.name) for row, reason in shown.left] == [("changed since", "Roxy")]
+    assert [(one.undo.reason, one.row.since.name) for one in shown.left] == [("changed since", "Roxy")]
     undo = undoing.undo(change, user=anna)
     assert now(rex) == ("Roxy", "available", "Dogs", "A-1")
     assert told(undo) == (Kind.UNDO, State.DONE, 1, 0, 0, [[rex.pk, "Roxy", "changed since"]])

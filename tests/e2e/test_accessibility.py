@@ -142,7 +142,7 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     yield "the undoing of an import"
     page.goto(undo_bulk_change)
     yield "the undoing of a bulk change"
-    page.get_by_role("button", name="Undo for 4 animals").click()
+    page.get_by_role("button", name="Undo: set back 4 animals").click()
     expect(page.locator(".messagelist")).to_contain_text("Undid “moved 4 animals to Dogs”.")
     page.goto(record)
     page.get_by_role("link", name="Undo…").click()

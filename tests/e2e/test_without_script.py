@@ -68,11 +68,11 @@ def test_many_are_changed_and_changed_back(page: Page) -> None:
     page.goto("/admin/activity/?kind=bulk+change")
     page.locator(".rows p a").first.click()
     page.get_by_role("link", name="Undo…").click()
-    page.get_by_role("button", name="Undo for 2 animals").click()
+    page.get_by_role("button", name="Undo: set back 2 animals").click()
     assert statuses(page, "Noscript litter") == ["Available", "Available"]
     page.goto("/admin/activity/?kind=undo")
     page.get_by_role("link", name="Redo…").first.click()
-    page.get_by_role("button", name="Undo for 2 animals").click()
+    page.get_by_role("button", name="Redo: change 2 animals").click()
     expect(page.locator(".messagelist")).to_contain_text("Redid “marked 2 animals sold”.")
     assert statuses(page, "Noscript litter") == ["Sold", "Sold"]
 

@@ -1,0 +1,132 @@
+"""The pages around an undo: what it would do, animal by animal, and what it did."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from categories.models import Category
+from changes.models import Change
+from pets.models import ImportRun, Pet
+from tests.factories import PetFactory
+from tests.pets.office import click, member, text_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ACTIVITY = "/admin/activity/"
+
+
+@pytest.fixture
+def bob() -> Client:
+    return member("bob", superuser=True)
+
+
+@pytest.fixture
+def autumn(category: Category, tmp_path: Path) -> Change:
+    """An import that added Ann, Ben and Cid, and marked Rex and Tom sold."""
+    old = [PetFactory(name=name, category=category, external_reference=name) for name in ("Rex", "Tom")]
+    file = tmp_path / "autumn.csv"
+    rows = [("Ann", "pending"), ("Ben", "available"), ("Cid", "available"), *((pet.name, "sold") for pet in old)]
+    lines = ("name,category,status,external_reference", *(f"{name},Dogs,{status},{name}" for name, status in rows))
+    file.write_text("\n".join(lines))
+    call_command("import_pets", str(file), verbosity=0)
+    change: Change = ImportRun.objects.get().change
+    return change
+
+
+@pytest.fixture(autouse=True)
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("changes.preview.LISTED", 2)
+
+
+@pytest.fixture
+def looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An undo of more animals than these is not looked at whole before it is done."""
+    monkeypatch.setattr("changes.preview.BLOCK", request.param)
+
+
+def rows(page: Any) -> list[str]:
+    """Return the rows of the last table of a page, without what is small."""
+    table = page.content.decode().rpartition("<tbody>")[2]
+    cells = [re.sub("(?s)<small>.*?</small>", "", row) for row in re.findall("(?s)<tr>(.*?)</tr>", table)]
+    return [text_of(row) for row in cells]
+
+
+def on_all_pages(client: Client, address: str) -> list[list[str]]:
+    found, query = [], "?"
+    while query:
+        page = client.get(address + query)
+        found.append(rows(page))
+        following = re.search(r'rel="next" href="([^"]*)"', page.content.decode())
+        query = html.unescape(following[1]) if following else ""
+        assert len(found) < 9
+    return found
+
+
+@pytest.mark.usefixtures("looked_at")
+@pytest.mark.parametrize("looked_at", [1_000, 1], indirect=True)
+def test_an_undo_says_all_that_it_would_do_and_pages_through_each_animal(bob: Client, autumn: Change) -> None:
+    address = f"{ACTIVITY}{autumn.key}/undo/"
+    page = bob.get(address).content.decode()
+    assert "<h1>Undo: delete 3 animals and set back 2?</h1>" in page
+    [button] = re.findall('(?s)<button type="submit" class="btn ([^"]*)" data-busy.*?>(.*?)</button>', page)
+    assert (button[0], text_of(button[1])) == ("btn-danger default", "Undo: delete 3 animals and set back 2")
+    assert "Deleted 3 Set back 2" in text_of(page)
+    assert on_all_pages(bob, address) == [
+        ["Ann Pending becomes Deleted", "Ben Available becomes Deleted"],
+        ["Cid Available becomes Deleted"],
+    ]
+    assert rows(bob.get(f"{address}?show=set-back")) == [
+        "Rex Status Sold becomes Available",
+        "Tom Status Sold becomes Available",
+    ]
+    assert rows(bob.get(f"{address}?show=none&after=x")) == on_all_pages(bob, address)[0]
+
+
+@pytest.mark.usefixtures("looked_at")
+@pytest.mark.parametrize(
+    ("looked_at", "title", "shown"),
+    [
+        (1_000, "Undo: delete 2 animals and set back 2? 1 stays.", [["Ann Pending becomes Deleted", "Cid Available becomes Deleted"]]),
+        (1, "Undo: delete 3 animals and set back 2?", [["Ann Pending becomes Deleted", "Ben Changed since bob, Just now"], ["Cid Available becomes Deleted"]]),
+    ],
+    indirect=["looked_at"],
+)  # fmt: skip
+def test_what_stays_is_not_among_what_goes_or_says_why(
+    bob: Client, autumn: Change, title: str, shown: list[list[str]]
+) -> None:
+    click(bob, Pet.objects.get(name="Ben"), "sold")
+    address = f"{ACTIVITY}{autumn.key}/undo/"
+    page = bob.get(address)
+    assert f"<h1>{title}</h1>" in page.content.decode()
+    assert [re.sub("<small.*?</small>", "", row) for row in on_all_pages(bob, address)[0]] == shown[0]
+    assert on_all_pages(bob, address) == shown
+
+
+def test_those_that_stay_have_pages_too_if_they_are_many(bob: Client, autumn: Change) -> None:
+    for pet in Pet.objects.all():
+        click(bob, pet, "sold" if pet.status != "sold" else "pending")
+    address = f"{ACTIVITY}{autumn.key}/undo/"
+    page = bob.get(address).content.decode()
+    assert "<h1>Undo would change nothing</h1>" in page
+    assert "Stay 5" in text_of(page)
+    names = [[row.split()[0] for row in part] for part in on_all_pages(bob, address)]
+    assert names == [["Rex", "Tom"], ["Ann", "Ben"], ["Cid"]]
+
+
+def test_undoing_an_undo_is_to_redo_and_undoing_that_to_undo(bob: Client, autumn: Change) -> None:
+    titles = []
+    for _ in range(3):
+        address = f"{ACTIVITY}{Change.objects.latest('pk').key}/undo/"
+        found = re.search("<h1>(.*?)</h1>", bob.get(address).content.decode())
+        titles.append(found and found[1])
+        bob.post(address)
+    assert titles == [
+        "Undo: delete 3 animals and set back 2?",
+        "Redo: restore 3 animals and change 2?",
+        "Undo: delete 3 animals and set back 2?",
+    ]
