@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product, zip_longest
 from typing import NamedTuple
@@ -30,6 +30,7 @@ FEWEST = 2  # titles of a supplier by which it is known again
 CODE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])[A-Za-z0-9]+([-_./][A-Za-z0-9]+)*|[0-9]{4,}")
 
 MOST_READ, MOST_REFERENCES = 200, 2_000  # cells, or rows, by which an encoding is suggested, and their references
+MOST_ENCODINGS = 3  # that are shown at once
 
 
 class SheetColumn(NamedTuple):
@@ -38,6 +39,20 @@ class SheetColumn(NamedTuple):
     title: str
     values: Sequence[str]
     meaning: str
+
+
+class FittingEncodings(NamedTuple):
+    """Encodings that fit a file and read all of it the same."""
+
+    names: Sequence[str]
+    texts: Sequence[str]  # the first cells that read otherwise in others
+
+
+class KnownNames(NamedTuple):
+    """The names of known animals that a file has, if one of its encodings is right."""
+
+    kept: Mapping[str, int]  # how many of them, by the encoding
+    rows: int  # all of them
 
 
 class KnownSupplier(NamedTuple):
@@ -67,7 +82,8 @@ class Match:
     first: FirstRows
     sheets: Sequence[Sheet]  # to choose from; none for a workbook with a single one
     columns: Sequence[SheetColumn]  # the first `MOST_COLUMNS` of them
-    encodings: Mapping[str, Sequence[str]]  # the first names in each that fits; none for a workbook or UTF-8
+    encodings: Sequence[FittingEncodings]  # the likeliest first; none for a workbook or UTF-8
+    known_names: KnownNames
     supplier: str  # the one that is known, or ""
     known: KnownSupplier | None  # as which the columns are read
     doubled: Sequence[str]  # names of animals that the file would add once more, as no column says which they are
@@ -114,9 +130,12 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     supplier = known.supplier if known else ""
     if known is None or how.columns is not None:
         known = KnownSupplier("", how)
-    found = {} if _is_clear_text(source, replace(how, encoding=None)) else _encodings(source)
-    likely = known.how.encoding if known.how.encoding in found else next(iter(found), None)
-    how = replace(known.how, encoding=encoding if encoding in found else likely)
+    is_clear = _is_clear_text(source, replace(how, encoding=None))
+    known_names = KnownNames({}, 0) if is_clear else names_kept(source)
+    found = [] if is_clear else _encodings(source, known_names.kept)
+    fitting = [name for each in found for name in each.names]
+    likely = next((name for name in (encoding, known.how.encoding, *fitting[:1]) if name in fitting), None)
+    how = replace(known.how, encoding=likely)
     first = first_rows(source, how)
     if how.columns is None or how != known.how or header_row not in {None, how.header_row}:
         known, how = KnownSupplier("", how), replace(how, columns=None, header_row=header_row or 1)
@@ -133,7 +152,10 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     of_supplier = known if known.supplier else None
     shown = columns[:MOST_COLUMNS]
     doubled = _doubled(columns)
-    return Match(how, first, found_sheets, shown, found, supplier, of_supplier, doubled, words.categories, values)
+    return Match(
+        *(how, first, found_sheets, shown, found, known_names, supplier, of_supplier),
+        *(doubled, words.categories, values),
+    )
 
 
 def _as_before(columns: Sequence[SheetColumn], known: KnownSupplier) -> list[SheetColumn]:
@@ -272,51 +294,62 @@ def _is_clear_text(source: Source, how: Reading) -> bool:
     return source.is_text_in("utf-8")
 
 
-def _encodings(source: Source) -> dict[str, list[str]]:
-    """Return how the first names that are not ASCII read in each encoding that fits the file, the likeliest first."""
-    letters, kept = source.letters(), kept_names(source)
-    cells = list(
-        dict.fromkeys(islice((cell for row in _rows(source) for cell in row if not cell.isascii()), MOST_READ))
-    )
-    fitting: dict[str, list[str]] = {}
-    alike = set()
+def _encodings(source: Source, kept: Mapping[str, int]) -> list[FittingEncodings]:
+    """Return the encodings that fit the file, those that keep most names and look likeliest first."""
+    cells = _odd_cells(source)
+    alike: dict[tuple[str, ...], list[str]] = {}
     for name, texts in sorted(readings(cells).items(), key=lambda reading: -kept[reading[0]]):
-        if name in OF_SEVERAL_BYTES:
-            fits = source.is_text_in(name)
-        else:  # those that read all of the file the same are one
-            read = letters.decode(name, "ignore")
-            fits = len(read) == len(letters) and read not in alike
-            alike.add(read)
-        if fits:
-            fitting[name] = texts[:EXAMPLES]
-    return fitting
+        if name not in OF_SEVERAL_BYTES or source.is_text_in(name):
+            alike.setdefault(tuple(texts), []).append(name)
+    shown = list(zip(*list(alike)[:MOST_ENCODINGS], strict=True))
+    first = sorted(range(len(shown)), key=lambda at: -len({*shown[at]}))[:EXAMPLES]
+    return [FittingEncodings(names, [texts[at] for at in first]) for texts, names in alike.items()]
 
 
-def kept_names(source: Source) -> Counter[str]:
-    """Return how many names of known animals the beginning of a file has in each likely encoding."""
+def _odd_cells(source: Source) -> list[bytes]:
+    """Return the first cells that are not ASCII, and others until all bytes that are not are in one."""
+    found: dict[bytes, None] = {}
+    missing = set(map(chr, range(0x80, 0x100)))
+
+    def is_needed(text: str) -> bool:
+        return not text.isascii() and (len(found) < MOST_READ or not missing.isdisjoint(text))
+
+    for row in _rows(source, is_needed):
+        for cell in row:
+            if is_needed(text := cell.decode("iso8859-1")):
+                found[cell] = None
+                missing.difference_update(text)
+    return list(found)
+
+
+def names_kept(source: Source) -> KnownNames:
+    """Return which names of known animals the beginning of a file keeps in each likely encoding."""
     rows = list(islice(_rows(source), MOST_READ))
     references = [cell.decode() for row in rows for cell in row if cell.isascii()][:MOST_REFERENCES]
-    names = dict(Pet.objects.filter(external_reference__in=references).values_list("external_reference", "name"))
+    animals = Pet.objects.filter(external_reference__in=references).values_list("external_reference", "name")
+    names = {reference: name for reference, name in animals if not name.isascii()}
     kept: Counter[str] = Counter()
+    count = 0
     for row in rows:
         known = {names[cell.decode()] for cell in row if cell.isascii() and cell.decode() in names}
+        count += bool(known)
         for encoding in LIKELY:
             kept[encoding] += not known.isdisjoint(
                 cell.decode(encoding, "replace") for cell in row if not cell.isascii()
             )
-    return kept
+    return KnownNames(kept, count)
 
 
 def by_known_names(source: Source, error: UndecodableError) -> UndecodableError:
     """Return the error with the encodings in the order of the names that they keep."""
-    return UndecodableError(error.sentence, error.word, kept_names(source))
+    return UndecodableError(error.sentence, error.word, names_kept(source).kept)
 
 
-def _rows(source: Source) -> Iterator[list[bytes]]:
+def _rows(source: Source, is_needed: Callable[[str], bool] = lambda line: not line.isascii()) -> Iterator[list[bytes]]:
     """Yield the cells of the lines that are not ASCII, as bytes: delimiters and quotes are as in ASCII everywhere."""
     delimiter = first_rows(source, Reading(encoding="iso8859-1")).delimiter or ","
     for line in source.lines("iso8859-1"):
-        if not line.isascii():
+        if is_needed(line):
             cells = line.split("\t" if delimiter == "tab" else delimiter)
             yield [cell.strip(' "\r\n').encode("iso8859-1") for cell in cells]
 

@@ -132,15 +132,6 @@ class Source:
             return "utf-16-be" if even == {0} else "utf-16-le"
         return given or "utf-8"
 
-    def letters(self) -> bytes:
-        """Return the bytes beyond ASCII that it has, each once; raises `FileError`."""
-        found: set[int] = set()
-        file = self.open()
-        with _readable():
-            while block := file.read(BLOCK):
-                found.update(block)
-        return bytes(sorted(found - set(range(0x80))))
-
     def is_text_in(self, encoding: str) -> bool:
         """Return whether all its bytes fit an encoding; raises `FileError` for what cannot be read at all."""
         decoder, file = codecs.getincrementaldecoder(encoding)(), self.open()

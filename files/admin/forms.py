@@ -9,7 +9,7 @@ from django.conf import settings
 
 from files.doubts import LIKELY
 from files.errors import printable
-from files.matching import Choice, Match, header_of
+from files.matching import MOST_ENCODINGS, Choice, Match, header_of
 from files.page import SHOWN
 from files.readers.header import KNOWN, plain
 from files.readers.rows import AHEAD, Reading
@@ -187,9 +187,22 @@ class ColumnsForm(forms.Form):
             found.append((number, sheet, rows, width, ", ".join(filter(None, header_of(sheet.rows)))))
         return found
 
-    def encodings(self) -> list[tuple[str, str, str, Any]]:
-        """Return the encodings to choose from: each with its language, its name and how the first names read."""
-        return [(name, *LIKELY[name], texts) for name, texts in self.match.encodings.items()]
+    def encodings(self) -> list[tuple[str, str, str, int, Any, bool]]:
+        """Return the encodings: each with its language, its name, how many read the same, texts, if it is chosen."""
+        chosen = self.match.how.encoding
+        found = [(names[0], len(names) - 1, texts, chosen in names) for names, texts in self.match.encodings]
+        return [(name, *LIKELY[name], same, texts, is_chosen) for name, same, texts, is_chosen in found]
+
+    def first_encodings(self) -> list[Any]:
+        return self.encodings()[:MOST_ENCODINGS]
+
+    def more_encodings(self) -> list[Any]:
+        return self.encodings()[MOST_ENCODINGS:]
+
+    def names_kept(self) -> str:
+        """Return how many names of known animals the likeliest encoding keeps; "" if there are none in the file."""
+        kept, count = self.match.known_names
+        return f"{kept[self.match.encodings[0].names[0]]} of your {count} known names" if count else ""
 
     def read(self) -> str:
         """Return what the columns are read of, to see if something else is chosen."""

@@ -65,7 +65,7 @@ def answer(staff: Client, page: Any, **fields: str) -> Any:
 
 
 def readings(page: Any) -> list[tuple[str, list[str]]]:
-    return [(name, texts) for name, _, _, texts in page.context["form"].encodings()]
+    return [(name, texts) for name, _, _, _, texts, _ in page.context["form"].encodings()]
 
 
 @pytest.mark.parametrize("name", ["delivery-47.csv", "delivery-47.xlsx"])
@@ -89,7 +89,19 @@ def test_the_page_shows_how_names_would_read_where_all_bytes_fit(staff: Client, 
     assert shown["cp1252"] == ["¯ó³wik", "Æwirek", "Œnie¿ka"]
     assert shown["cp1251"] == [text.encode("cp1250").decode("cp1251") for text in shown["cp1250"]]
     assert "cp932" not in shown
-    assert "<bdi>Œnie¿ka</bdi>" in page.content.decode()
+    first, more = page.content.decode().split('<details class="more-lines">')
+    assert (first.count('name="encoding"'), more.count('name="encoding"')) == (3, len(shown) - 3)
+    assert f"More: {len(shown) - 3} others can read this file" in more
+    assert "The first line is our guess." in first
+
+
+def test_only_names_that_encodings_read_differently_are_shown(staff: Client, category: Category) -> None:
+    rows = "name,category\n" + "".join(f"Zoë {number},Dogs\n" for number in range(300)) + "Šimon,Dogs\n"
+    page = asked(staff, rows.encode("iso8859-15"))
+    shown = dict(readings(page))
+    assert (shown["cp1252"], shown["iso8859-15"]) == (["¦imon", "Zoë 0", "Zoë 1"], ["Šimon", "Zoë 0", "Zoë 1"])
+    confirm(staff, answer(staff, answer(staff, page, encoding="iso8859-15")))
+    assert catalogue()[-1][0] == "Šimon"
 
 
 TURKISH = ("Şeker", "Paşa", "Gümüş", "Ağaç")
@@ -102,6 +114,7 @@ def test_the_encoding_that_keeps_the_names_of_known_animals_comes_first(staff: C
     page = asked(staff, f"external_reference,name,category,status\n{rows}".encode("cp1254"))
     (first, names), *others = readings(page)
     assert (first, names, dict(others)["cp1252"]) == ("cp1254", ["Şeker", "Paşa", "Gümüş"], ["Þeker", "Paþa", "Gümüþ"])
+    assert "Our guess keeps 4 of your 4 known names." in page.content.decode()
     assert answer(staff, page).context["work"]["found"]["altered"]["count"] == 0
     shown = answer(staff, answer(staff, page, encoding="cp1252"))
     assert shown.context["work"]["found"]["altered"]["count"] == 4
@@ -109,12 +122,17 @@ def test_the_encoding_that_keeps_the_names_of_known_animals_comes_first(staff: C
     assert [name for name, *_ in catalogue()] == [*TURKISH]
 
 
-def test_encodings_that_read_all_of_a_file_the_same_are_offered_once(staff: Client, category: Category) -> None:
-    rows = "name,category\n" + "Zoë,Dogs\n" * 300
-    once = dict(readings(asked(staff, rows.encode("cp1252"))))
+def test_encodings_that_read_all_of_a_file_the_same_share_a_line(staff: Client, category: Category) -> None:
+    page = asked(staff, ("name,kind\n" + "Zoë,Dogs\n" * 300).encode("cp1252"))
+    once = dict(readings(page))
     assert ("cp1252" in once, once.keys() & {"iso8859-15", "cp1250", "cp1254"}) == (True, set())
-    behind = dict(readings(asked(staff, f"{rows}Šimon,Dogs\n".encode("iso8859-15"))))
-    assert behind["iso8859-15"] == behind["cp1252"] == ["Zoë"]
+    same = page.context["form"].encodings()[0][3]
+    assert f"Windows-1252, and {same} that read the same" in page.content.decode()
+    answer(staff, page)
+    profile = ColumnProfile.objects.get()
+    profile.encoding = "cp1254"  # of the same line
+    profile.save()
+    assert send(staff, "name,kind\nChloë,Dogs\n".encode("cp1252")).context["run"].created == 1
 
 
 def test_another_encoding_and_row_read_the_columns_again(staff: Client, category: Category) -> None:
