@@ -1,11 +1,13 @@
 """A wrong setting stops the start with a sentence that names the variable and its valid values."""
 
+import json
 import os
 import re
 import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -38,6 +40,67 @@ def start(
     )  # fmt: skip
 
 
+ADDRESSES = {"PRODUCTION_URL": "https://shop.example/animals/v1", "STAGING_URL": "https://h/try/animals/v1"}
+EXPOSED = (
+    "API-Key-Expiration", "Changes-Delayed-Since", "Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location",
+    "RateLimit", "RateLimit-Policy", "Request-Outcome", "Retry-After", "Sunset", "WWW-Authenticate", "X-Request-ID",
+)  # fmt: skip
+
+
+def under(base: str) -> dict[str, Any]:
+    """Return the settings of a service that lives under this path."""
+    return {
+        "BASE_PATH": base,
+        "STATIC_URL": f"{base}/static/",
+        "SESSION_COOKIE_PATH": f"{base}/",
+        "CSRF_COOKIE_PATH": f"{base}/",
+    }
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        (
+            {},
+            {"API_KEY_PREFIX": "pets_test_", "REQUIRE_STAFF_MFA": False, "ALLAUTH_TRUSTED_PROXY_COUNT": 0}
+            | {"SECURE_HSTS_SECONDS": 0, "CSRF_COOKIE_SECURE": False, "SESSION_COOKIE_SECURE": False},
+        ),
+        (
+            PRODUCTION,
+            {"API_KEY_PREFIX": "pets_live_", "REQUIRE_STAFF_MFA": True, "ALLAUTH_TRUSTED_PROXY_COUNT": 1}
+            | {"SECURE_HSTS_SECONDS": 31_536_000, "CSRF_COOKIE_SECURE": True, "SESSION_COOKIE_SECURE": True}
+            | {"SECURE_HSTS_INCLUDE_SUBDOMAINS": True, "SECURE_HSTS_PRELOAD": False, "SECURE_SSL_REDIRECT": True}
+            | {"CSRF_COOKIE_HTTPONLY": True, "DEBUG": False, "CORS_EXPOSE_HEADERS": [*EXPOSED]},
+        ),
+        (
+            PRODUCTION | {"PETSTORE_ENVIRONMENT": "staging"},
+            {"API_KEY_PREFIX": "pets_test_", "REQUIRE_STAFF_MFA": False},
+        ),
+        (PRODUCTION | {"PETSTORE_ENVIRONMENT": "development"}, {"API_KEY_PREFIX": "pets_test_"}),
+        (PRODUCTION | {"REQUIRE_STAFF_MFA": "false"}, {"REQUIRE_STAFF_MFA": False}),
+        ({"REQUIRE_STAFF_MFA": "true"}, {"REQUIRE_STAFF_MFA": True}),
+        (PRODUCTION | {"BEHIND_TLS_PROXY": "false"}, {"ALLAUTH_TRUSTED_PROXY_COUNT": 0}),
+        ({"BEHIND_TLS_PROXY": "true"}, {"ALLAUTH_TRUSTED_PROXY_COUNT": 1}),
+        (PRODUCTION | ADDRESSES, under("/animals")),
+        (PRODUCTION | ADDRESSES | {"PETSTORE_ENVIRONMENT": "staging"}, under("/try/animals")),
+        (ADDRESSES, under("/animals")),
+    ],
+)
+def test_what_the_environment_decides(variables: dict[str, str], expected: dict[str, Any]) -> None:
+    """Only a proxy is believed about addresses, and only production is for browsers that use TLS."""
+    shown = f"__import__('json').dumps({{name: getattr(settings, name) for name in {[*expected]}}})"
+    assert json.loads(start(variables, shown).stdout) == expected
+
+
+def test_the_two_servers_of_the_description_come_from_the_settings() -> None:
+    shown = start(ADDRESSES, "[server['url'] for server in settings.SPECTACULAR_SETTINGS['SERVERS']]")
+    assert shown.stdout == f"{[*ADDRESSES.values()]}\n"
+
+
+def test_the_host_to_listen_on_is_allowed_in_development() -> None:
+    assert "pets.local" in start({"HOST": "pets.local"}, "settings.ALLOWED_HOSTS").stdout
+
+
 def mistakes(variables: dict[str, str]) -> list[str]:
     """Return the mistakes that stop the start."""
     with mock.patch.dict(os.environ, variables, clear=True), pytest.raises(SystemExit) as ended:
@@ -51,53 +114,6 @@ def test_a_mistake_ends_the_start() -> None:
     ended = start({"THREADS": "0"})
     sentence = "The service cannot start. Fix these settings:\n  - THREADS: must be a whole number from 1 to 64.\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", sentence)
-
-
-def test_development_needs_nothing() -> None:
-    assert start({}).stdout == "started\n"
-
-
-def test_production_with_all_it_needs() -> None:
-    shown = start(
-        PRODUCTION,
-        "settings.API_KEY_PREFIX, settings.SESSION_COOKIE_SECURE, settings.SECURE_SSL_REDIRECT, settings.DEBUG",
-    )
-    assert shown.stdout == "pets_live_ True True False\n"
-
-
-@pytest.mark.parametrize(
-    ("environment", "prefix"), [("production", "pets_live_"), ("staging", "pets_test_"), ("development", "pets_test_")]
-)
-def test_the_environment_decides_the_prefix_of_keys(environment: str, prefix: str) -> None:
-    shown = start(PRODUCTION | {"PETSTORE_ENVIRONMENT": environment}, "settings.API_KEY_PREFIX")
-    assert shown.stdout == f"{prefix}\n"
-
-
-@pytest.mark.parametrize(
-    ("variables", "required"),
-    [
-        (PRODUCTION, "True"),
-        (PRODUCTION | {"REQUIRE_STAFF_MFA": "false"}, "False"),
-        (PRODUCTION | {"PETSTORE_ENVIRONMENT": "staging"}, "False"),
-        ({}, "False"),
-        ({"REQUIRE_STAFF_MFA": "true"}, "True"),
-    ],
-)
-def test_a_second_factor_is_required_in_production(variables: dict[str, str], required: str) -> None:
-    assert start(variables, "settings.REQUIRE_STAFF_MFA").stdout == f"{required}\n"
-
-
-@pytest.mark.parametrize(
-    ("variables", "proxies"),
-    [
-        ({}, "0"),
-        (PRODUCTION, "1"),
-        (PRODUCTION | {"BEHIND_TLS_PROXY": "false"}, "0"),
-        ({"BEHIND_TLS_PROXY": "true"}, "1"),
-    ],
-)
-def test_only_a_proxy_is_believed_about_addresses(variables: dict[str, str], proxies: str) -> None:
-    assert start(variables, "settings.ALLAUTH_TRUSTED_PROXY_COUNT").stdout == f"{proxies}\n"
 
 
 @pytest.mark.parametrize("environment", ["production", "staging"])
@@ -227,16 +243,6 @@ def test_no_path_of_the_service_can_be_the_one_it_lives_under() -> None:
     assert own - {""} | {"static"} == OWN_PATHS
 
 
-@pytest.mark.parametrize(
-    ("environment", "base"), [("production", "/animals"), ("staging", "/try/animals"), ("development", "/animals")]
-)
-def test_the_address_of_the_environment_says_the_path_it_lives_under(environment: str, base: str) -> None:
-    addresses = {"PRODUCTION_URL": "https://shop.example/animals/v1", "STAGING_URL": "https://h/try/animals/v1"}
-    variables = PRODUCTION | addresses | {"PETSTORE_ENVIRONMENT": environment}
-    shown = "(settings.BASE_PATH, settings.STATIC_URL, settings.SESSION_COOKIE_PATH, settings.CSRF_COOKIE_PATH)"
-    assert start(variables, shown).stdout == f"{(base, f'{base}/static/', f'{base}/', f'{base}/')}\n"
-
-
 def test_any_host_is_rejected_in_production() -> None:
     assert mistakes(PRODUCTION | {"ALLOWED_HOSTS": "*"}) == [
         "ALLOWED_HOSTS: must name the hosts; * is not allowed in production."
@@ -270,17 +276,6 @@ def test_limits_counted_in_each_process_are_reported_where_it_matters(variables:
     assert ("(petstore.W001) CACHE_URL is memory://" in done.stderr) is warns
 
 
-def test_production_is_for_browsers_that_use_tls() -> None:
-    shown = start(
-        PRODUCTION,
-        "settings.SECURE_HSTS_SECONDS, settings.SECURE_HSTS_INCLUDE_SUBDOMAINS, settings.SECURE_HSTS_PRELOAD, "
-        "settings.CSRF_COOKIE_SECURE, settings.CSRF_COOKIE_HTTPONLY",
-    )
-    assert shown.stdout == "31536000 True False True True\n"
-    shown = start({}, "settings.SECURE_HSTS_SECONDS, settings.CSRF_COOKIE_SECURE, settings.SESSION_COOKIE_SECURE")
-    assert shown.stdout == "0 False False\n"
-
-
 def test_browsers_preload_the_domain_only_when_asked_to() -> None:
     sent = (
         "__import__('django').setup(), __import__('django.test').test.Client()"
@@ -295,24 +290,6 @@ def test_browsers_preload_the_domain_only_when_asked_to() -> None:
 def test_production_redirects_browsers_to_tls_and_nothing_else(path: str, status: int) -> None:
     asked = f"__import__('django').setup(), __import__('django.test').test.Client().get('{path}', headers=dict(host='petstore.example')).status_code"
     assert start(PRODUCTION, f"({asked})[1]").stdout == f"{status}\n"
-
-
-def test_pages_of_other_origins_may_read_every_header_that_they_need() -> None:
-    exposed = (
-        "API-Key-Expiration, Changes-Delayed-Since, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Request-Outcome, Retry-After, Sunset, "
-        "WWW-Authenticate, X-Request-ID"
-    )
-    assert start(PRODUCTION, "', '.join(settings.CORS_EXPOSE_HEADERS)").stdout == f"{exposed}\n"
-
-
-def test_the_two_servers_of_the_description_come_from_the_settings() -> None:
-    addresses = {"PRODUCTION_URL": "https://a.example/v1", "STAGING_URL": "http://b.example:8080/pets/v1"}
-    shown = start(addresses, "[server['url'] for server in settings.SPECTACULAR_SETTINGS['SERVERS']]")
-    assert shown.stdout == "['https://a.example/v1', 'http://b.example:8080/pets/v1']\n"
-
-
-def test_the_host_to_listen_on_is_allowed_in_development() -> None:
-    assert "pets.local" in start({"HOST": "pets.local"}, "settings.ALLOWED_HOSTS").stdout
 
 
 STATIC_FILES = "The service cannot start without its static files. Run: manage.py collectstatic --no-input"

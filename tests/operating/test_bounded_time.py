@@ -164,7 +164,7 @@ def ended_amid(add: Callable[[], Timed], postgresql: Server, waits_for: str, end
         return addition.result().answer
 
 
-@pytest.mark.parametrize(
+WHAT_BREAKS = pytest.mark.parametrize(
     ("waits_for", "end"),
     [
         pytest.param("relation", "pg_terminate_backend", id="the connection breaks during the statement"),
@@ -172,6 +172,9 @@ def ended_amid(add: Callable[[], Timed], postgresql: Server, waits_for: str, end
         pytest.param("SyncRep", "pg_cancel_backend", id="an operator ends the wait for the standby"),
     ],
 )
+
+
+@WHAT_BREAKS
 def test_an_addition_that_may_be_done_is_sent_once(
     service: Gunicorn, postgresql: Server, key: str, waits_for: str, end: str
 ) -> None:
@@ -183,14 +186,7 @@ def test_an_addition_that_may_be_done_is_sent_once(
     assert_well(service, key)
 
 
-@pytest.mark.parametrize(
-    ("waits_for", "end"),
-    [
-        pytest.param("relation", "pg_terminate_backend", id="the connection breaks in the statement"),
-        pytest.param("SyncRep", "pg_terminate_backend", id="the connection breaks in its COMMIT"),
-        pytest.param("SyncRep", "pg_cancel_backend", id="an operator ends the wait for the standby"),
-    ],
-)
+@WHAT_BREAKS
 def test_a_key_adds_one_animal_whatever_broke(
     service: Gunicorn, postgresql: Server, key: str, waits_for: str, end: str
 ) -> None:

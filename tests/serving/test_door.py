@@ -317,10 +317,6 @@ class TestThreads:
         got = asyncio.run(respond())
         assert (got.status, len(got.body)) == (200, 500_000)
 
-    def test_what_the_application_raises_is_raised(self, application: Application) -> None:
-        with pytest.raises(RuntimeError):
-            asyncio.run(ask(Door(application, 1), scope("/docs/fails")))
-
     def test_a_late_response_is_given_up(
         self,
         application: Application,
