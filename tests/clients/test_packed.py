@@ -8,7 +8,7 @@ import sys
 import time
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -195,13 +195,25 @@ class TypeScriptClient(Client):
         return CODES
 
 
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[type[Client]], Client]]:
+    """Make each client once, though pytest asks for one again after tests of some of them only."""
+    made: dict[type[Client], Client] = {}
+
+    def of(kind: type[Client]) -> Client:
+        if kind not in made:
+            made[kind] = kind(tmp_path_factory.mktemp("packed"))
+        return made[kind]
+
+    yield of
+    assert {ended(client.process) for client in made.values()} <= {""}
+
+
 @pytest.fixture(
     scope="module", params=[PythonClient, AsyncPythonClient, TypeScriptClient], ids=lambda kind: kind.__name__
 )
-def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    packed: Client = request.param(tmp_path_factory.mktemp("packed"))
-    yield packed
-    assert ended(packed.process) == ""
+def client(request: pytest.FixtureRequest, packed: Callable[[type[Client]], Client]) -> Client:
+    return packed(request.param)
 
 
 @pytest.fixture(scope="module")
