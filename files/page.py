@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 from django.utils import timezone
 
 from changes.progress import Phase, WorkProgress, left, waiting
-from files.changes import Changes, RowPlan
+from files.changes import Changes, RowPlan, Tally
 from files.doubts import differences
 from files.errors import quoted
 from files.lock import is_free
 from files.options import Outcome
 from files.rejects import Reject
-from files.report import changes_as_json
+from files.report import NAMED, changes_as_json
+from files.staging import MissingAnimal
 from history.naming import who
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, NAME, REFERENCE, STATUS
 from pets.models import ImportRun, ImportState, ImportUpload
@@ -93,6 +94,7 @@ def found(outcome: Outcome) -> dict[str, Any]:
         alike[tuple(error.text for error in row.errors)].append(row)
     rows = [*(_plan(row, doubts.get(row.line, ())) for row in outcome.planned), *map(_rejected, alike.values())]
     names = sorted(outcome.new_categories)
+    missing = Tally[MissingAnimal]() if outcome.missing is None else outcome.missing
     return {
         "place": outcome.place,
         "hidden": str(outcome.hidden),
@@ -103,6 +105,7 @@ def found(outcome: Outcome) -> dict[str, Any]:
         "boxes": sum(
             doubts.count > 0 for doubts in (outcome.near, changes.foreign_ids, changes.altered, changes.misread)
         ),
+        "missing": {"count": missing.count, "first": [animal._asdict() for animal in missing.first[:NAMED]]},
         "foreign": [[header, value, rows] for (header, value), rows in outcome.foreign.items()],
         "near": {
             "count": outcome.near.count,

@@ -275,10 +275,11 @@ class _Import:
                 earlier=earlier, who=who(earlier.who), at=f"{earlier.started_at:%Y-%m-%d %H:%M}", name=earlier.file_name
             )
             raise AlreadyImportedError(message)
-        if self.options.report_missing:
+        is_shown = self.options.for_page and self.options.dry_run
+        if self.options.report_missing or is_shown:
             self.outcome.missing = staging.missing()
         changes = self.outcome.changes = self._look_at_changes()
-        if self.options.for_page and self.options.dry_run:
+        if is_shown:
             doubts = (self.outcome.near.first, changes.altered.first, changes.misread.first)
             self.outcome.planned = list(planned_for_page(doubt.line for some in doubts for doubt in some))
         self.sender.watch()

@@ -21,6 +21,7 @@ from history.acting import acting
 from pets.columns import COLUMNS, TABLE, ColumnValues, RowValues, each
 from pets.models import ImportRun
 from pets.sql import execute, stream
+from pets.stock import by_status
 
 FIELDS = ", ".join(RowValues._fields)
 TABLES = ("rows", "wrong", "rejected", "categories", "known", "odd_rows", "odd_pets", "near")
@@ -244,18 +245,24 @@ KNOWN = """
 """
 
 
-IN_FILE = """
-    SELECT id FROM import_known UNION ALL SELECT id FROM import_rejected WHERE id IS NOT NULL UNION ALL
+REJECTED = """
+    SELECT p.id FROM import_rejected r JOIN pets_pet p ON p.id = r.id UNION
     SELECT p.id FROM import_rejected r JOIN pets_pet p ON p.external_reference = r.external_reference
     WHERE r.id IS NULL
 """
-MISSING = f"FROM pets_pet p LEFT JOIN ({IN_FILE}) f ON f.id = p.id WHERE f.id IS NULL"
+ONLY_REJECTED = f"({REJECTED}) r WHERE NOT EXISTS (SELECT 1 FROM import_known k WHERE k.id = r.id)"
+MISSING = f"""
+    SELECT p.id, p.external_reference, p.name
+    FROM pets_pet p LEFT JOIN (SELECT id FROM import_known UNION ALL {REJECTED}) f ON f.id = p.id
+    WHERE f.id IS NULL ORDER BY p.id LIMIT {MOST_MISSING}
+"""
 
 
 def missing() -> Tally[MissingAnimal]:
     """Return the animals that no row of the file is about, not even a rejected one; call it in `watch`."""
-    first = stream(f"SELECT p.id, p.external_reference, p.name {MISSING} ORDER BY p.id LIMIT {MOST_MISSING}")
-    return Tally(_count(f"SELECT count(*) {MISSING}"), [MissingAnimal(*row) for row in first])
+    in_file = next(stream(KNOWN))[0] + _count(f"SELECT count(*) FROM {ONLY_REJECTED}")
+    count = sum(by_status().values()) - in_file  # nothing counts the catalogue
+    return Tally(count, [MissingAnimal(*row) for row in stream(MISSING)] if count else [])
 
 
 def adds_without_reference() -> bool:

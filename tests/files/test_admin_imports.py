@@ -701,6 +701,28 @@ def test_ids_of_another_catalogue_are_ignored_with_one_click(staff: Client, cate
     ]
 
 
+def lacks(page: Any) -> str:
+    """Return what is said of animals that the file lacks."""
+    return text_of(page.content.decode()).partition("t in the file ")[2]
+
+
+def test_animals_that_the_file_lacks_are_named_and_kept(staff: Client, category: Category) -> None:
+    for number in range(25):
+        Pet.objects.create(name=f"Animal {number}", category=category, external_reference=f"A-{number}")
+    content = f"{HEADER}Animal 0,Dogs,,A-0\n{'x' * 256},Dogs,,A-1\nRex,Dogs,,\n"
+    shown = send(staff, content)
+    assert lacks(shown).startswith("Nothing happens to them Animal 2 A-2 Animal 3 A-3 ")
+    assert "Animal 21 A-21 These are the first 20. All animals" in lacks(shown)
+    assert '<a href="/admin/pets/pet/">All animals</a>' in shown.content.decode()
+    assert shown.context["found"]["missing"]["count"] == 23
+    confirm(staff, shown)
+    assert Pet.objects.count() == 26
+    assert lacks(send(staff, f"{HEADER}Mia,Dogs,,\n")) == ""  # it is no list of our animals
+    Pet.objects.filter(name="Rex").delete()
+    Pet.objects.exclude(external_reference__in=["A-0", "A-1", "A-2"]).delete()
+    assert lacks(send(staff, content)).startswith("Nothing happens to it Animal 2 A-2 All animals")
+
+
 def test_a_default_takes_no_place_of_a_merged_cell(staff: Client, category: Category) -> None:
     book = openpyxl.Workbook()
     for row in (["Tier", "Art"], ["Ada", "Dogs"], ["Bob"]):
