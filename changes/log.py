@@ -75,13 +75,15 @@ class AnimalChange(NamedTuple):
 class AnimalRow(NamedTuple):
     """An animal of a change: after it, before it (None if it was added), now (None if it is deleted).
 
-    `since` is the newest later row of its history, if it is otherwise now than the change left it; else None.
+    Of one that is otherwise now than the change left it, `since` is the newest later row of its history that no undo
+    of the change made, and `undo` the newest that one made; else both are None.
     """
 
     row: Any
     former: Any
     now: Any
-    since: Any
+    since: Any = None
+    undo: Any = None
 
 
 def changes(filters: Filters, *, before: str = "", count: int = 50) -> ChangePage:
@@ -150,7 +152,7 @@ def rows(change: AnyChange) -> QuerySet[Any]:
 
 SOURCES = {"history_id": "history_id", "import_run_id": "import_run_id", "bulk_change_id": "change_id"}
 SHOWN = {"all": "", "changed": "~", "added": "+", "deleted": "-"}
-LATER = Exists(Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id")))
+LATER = Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"))
 EARLIER = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
 
 
@@ -165,16 +167,31 @@ def animals(
     beyond = RawSQL(along(column, ">"), [value, after, value], output_field=BooleanField())  # noqa: S611 - constants
     wanted = _rows().filter(beyond).order_by(SOURCES[column], "history_id")
     if show == "since":
-        wanted = wanted.filter(LATER)
+        wanted = wanted.filter(Exists(LATER.filter(_by_others(undoings(change)))))
     elif SHOWN[show]:
         wanted = wanted.filter(history_type=SHOWN[show])
     read = list(wanted[: count + 1])
-    return beside(read[:count]), read[count - 1].history_id if len(read) > count else None
+    return beside(read[:count], undoings(change)), read[count - 1].history_id if len(read) > count else None
 
 
 def changed_since(change: AnyChange) -> int:
-    """Return how many of its animals have a later row of history; 0 if it is about too many to look."""
-    return rows(change).filter(LATER).count() if change.animals <= COMPARED else 0
+    """Return how many of its animals others changed since; 0 if it is about too many to look."""
+    if change.animals > COMPARED:
+        return 0
+    return rows(change).filter(Exists(LATER.filter(_by_others(undoings(change))))).count()
+
+
+def undoings(change: AnyChange) -> set[int]:
+    """Return the changes that undid it, did it again, and so on."""
+    found, level = {undo.pk for undo in change.undos}, [undo.pk for undo in change.undos if undo.is_redone]
+    while level:
+        level = [*Change.objects.filter(undo_of__in=level).values_list("pk", flat=True)]
+        found.update(level)
+    return found
+
+
+def _by_others(changes: set[int]) -> Q:
+    return Q(change=None) | ~Q(change__in=changes) if changes else Q()
 
 
 def flows(change: AnyChange) -> list[tuple[str, str, int]]:
@@ -197,13 +214,17 @@ def animals_in_parts(change: AnyChange) -> Iterator[list[AnimalRow]]:
         yield rows
 
 
-def beside(rows: Iterable[Any]) -> list[AnimalRow]:
-    """Return these rows of history with their animals before, now, and what happened since."""
+def beside(rows: Iterable[Any], undos: set[int]) -> list[AnimalRow]:
+    """Return these rows of a change with their animals before, now and since; `undos` are its `undoings`."""
     rows = [*rows]
     now = Pet.objects.select_related("category").in_bulk([row.id for row in rows])
-    read = [AnimalRow(row, former_of(row), now.get(row.id), None) for row in rows]
-    since = _newest([row.row for row in read if not _is_as_set(row)])
-    return [row._replace(since=since.get(row.row.history_id)) for row in read]
+    read = [AnimalRow(row, former_of(row), now.get(row.id)) for row in rows]
+    otherwise = [row.row for row in read if not _is_as_set(row)]
+    newest = _newest(otherwise, undos) if otherwise else []
+    since, undone = (
+        {row.id: row for row in newest if (row.change_id in undos) == is_undo} for is_undo in (False, True)
+    )
+    return [row._replace(since=since.get(row.row.id), undo=undone.get(row.row.id)) for row in read]
 
 
 def former_of(row: Any) -> Any:
@@ -224,14 +245,23 @@ def _is_as_set(of: AnimalRow) -> bool:
     return now is not None and all(getattr(now, name) == getattr(row, name) for name in names)
 
 
-def _newest(rows: Sequence[Any]) -> dict[int, Any]:
-    """Return by row of history the newest row of the same animal, if that is another one."""
-    if not rows:
-        return {}
-    last = Pet.history.filter(id=OuterRef("id")).order_by("-history_id").values("history_id")[:1]
+def _newest(rows: Sequence[Any], undos: set[int]) -> Iterable[Any]:
+    """Return the newest later row of each animal of these rows that one of the undos made, and that others did."""
     these = Pet.history.filter(history_id__in=[row.history_id for row in rows]).order_by()
-    newest = {row.id: row for row in _rows().filter(history_id__in=these.values_list(Subquery(last)))}
-    return {row.history_id: newest[row.id] for row in rows if newest[row.id].history_id != row.history_id}
+    parts = [_by_others(undos), *([Q(change__in=undos)] if undos else [])]
+    last = (LATER.filter(part).order_by("-history_id").values("history_id")[:1] for part in parts)
+    first, *others = (these.values_list(Subquery(one)) for one in last)
+    return _rows().filter(history_id__in=first.union(*others) if others else first)
+
+
+def categories(change: AnyChange) -> list[Any]:
+    """Return the rows of history of the categories that a merge deleted, or that an undo deleted or brought back."""
+    of = change
+    while of.undo_of is not None:
+        of = of.undo_of
+    if of.kind != Kind.MERGE and (of.kind != Kind.IMPORT or of is change):
+        return []
+    return [*Category.history.filter(change=change.pk).exclude(history_type="~").order_by("name")]
 
 
 def _rows() -> QuerySet[Any]:

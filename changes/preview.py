@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.utils.text import capfirst
 
 from categories.models import Category
-from changes.log import AnimalRow, animals, beside, rows
+from changes.log import AnimalRow, animals, beside, rows, undoings
 from changes.models import AnyChange
 from changes.plan import BLOCK, CATEGORY_GONE, AnimalUndo, deleted_categories, planned, rows_before
 from pets.columns import CATEGORY, STATUS
@@ -86,7 +86,8 @@ def undo_plan(change: AnyChange, *, named: bool = True, show: str = "", after: i
         of_tab = stay if show == "stay" else [undo for undo in undos if show and undo.does == does_it]
         part = [undo for undo in of_tab if undo.row > after]
         shown, older = part[:LISTED], part[LISTED - 1].row if len(part) > LISTED else None
-        read = beside(rows(change).filter(history_id__in=[undo.row for undo in (*shown, *stay[:LISTED])]))
+        named_rows = rows(change).filter(history_id__in=[undo.row for undo in (*shown, *stay[:LISTED])])
+        read = beside(named_rows, undoings(change))
     else:
         read, older = animals(change, show=did, after=after, count=LISTED)
         shown = [*planned(change, [row.row.history_id for row in read])][::-1]

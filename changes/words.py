@@ -215,6 +215,14 @@ def undo_in_words(change: Any, plan: Any) -> str:
     return capfirst(what) if is_restore else f"{change.undo_word}: {what}"
 
 
+def undone_in_words(undo: Any, verb: str) -> str:
+    """Return what an undo did, in a sentence; `verb` is what it did with animals that were changed."""
+    counts = ((undo.deleted, "deleted"), (undo.added, "restored"), (undo.changed, verb))
+    first, *others = [(count, did) for count, did in counts if count] or [(0, verb)]
+    parts = [f"{animals(first[0])} {'was' if first[0] == 1 else 'were'} {first[1]}"]
+    return f"{', '.join([*parts, *(f'{count:,} {did}' for count, did in others)])}."
+
+
 def _import(change: Any) -> str:
     run = change.run
     verb = IMPORTS.get(run.state) or ("imported" if run.state in IMPORTED else "tried to import")
@@ -272,12 +280,15 @@ def _cut(text: str) -> str:
 
 @dataclass
 class AnimalInWords:
-    """An animal of a change: its row of history, what that changed, how it is otherwise now, and since when."""
+    """An animal of a change: its row of history, what that changed, and how it is otherwise now, and since when."""
 
     row: Any
     changes: list[ValueChange]
     is_there: bool
+    undone: str
+    """What an undo of the change did with it."""
     otherwise: list[str]
+    """What others did."""
     since: Any
 
 
@@ -288,18 +299,31 @@ def animals_in_words(rows: Sequence[AnimalRow], reader: Any) -> list[AnimalInWor
 
 
 def _animal_in_words(of: AnimalRow) -> AnimalInWords:
-    row, now = of.row, of.now
+    row = of.row
     is_edit = of.former is not None and row.history_type == "~"
-    changes = list(changes_between(of.former, row).values()) if is_edit else []
+    changes = changes_between(of.former, row) if is_edit else {}
+    undone, otherwise = _since(of, changes)
+    return AnimalInWords(
+        row, [*changes.values()], of.now is not None, undone, otherwise, of.since if otherwise else None
+    )
+
+
+def _since(of: AnimalRow, changes: Mapping[Column, ValueChange]) -> tuple[str, list[str]]:
+    """Return what an undo of the change did with an animal, and how it is otherwise now because of others."""
+    row, now, undo = of.row, of.now, of.undo
     if now is None:
-        otherwise = [] if row.history_type == "-" else ["Deleted"]
-    elif row.history_type == "-":
-        otherwise = ["In the catalogue"]
-    else:
-        labels = {change.label for change in changes}
-        since = changes_between(row, now).values()
-        otherwise = [change.after for change in since if not labels or change.label in labels]
-    return AnimalInWords(row, changes, now is not None, otherwise, of.since)
+        by_undo = undo is not None and undo.history_type == "-" and not (of.since and of.since.history_id > undo.pk)
+        return ("Deleted by the undo" if by_undo else ""), ["Deleted"] * (row.history_type != "-" and not by_undo)
+    if row.history_type == "-":
+        return ("Restored by the undo", []) if undo else ("", ["In the catalogue"])
+    since = {column: change for column, change in changes_between(row, now).items() if not changes or column in changes}
+    back = [
+        column
+        for column in since
+        if undo and of.former and len({getattr(one, column.name) for one in (undo, now, of.former)}) == 1
+    ]
+    undone = f"Set back: {', '.join(since[column].after for column in back)}" if back else ""
+    return undone, [change.after for column, change in since.items() if column not in back]
 
 
 def line_of(row: AnimalInWords) -> list[str]:
@@ -312,7 +336,7 @@ def line_of(row: AnimalInWords) -> list[str]:
         DID[after.history_type],
         "; ".join(f"{change.label}: {change.before} → {change.after}" for change in row.changes),
         *others,
-        ", ".join(row.otherwise),
+        ", ".join(filter(None, [row.undone, *row.otherwise])),
         since.who if since else "",
         f"{since.history_date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if since else "",
     ]

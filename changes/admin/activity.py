@@ -22,7 +22,7 @@ from changes.admin.import_facts import facts
 from changes.admin.notices import address, lead_on
 from changes.models import AnyChange, Kind, State, UnrecordedChange
 from changes.preview import undo_plan
-from changes.words import HEADER, animals_in_words, line_of, sentence, undo_in_words
+from changes.words import HEADER, animals_in_words, line_of, sentence, undo_in_words, undone_in_words
 from files.downloads import csv_of
 from files.lock import is_free
 from history.acting import acting, explain
@@ -191,9 +191,16 @@ def _show(request: Any, change: Any) -> HttpResponse:
         "tabs": parts.items() if len(parts) > 1 else [],
         "since": parts.get("since"),
         "flows": log.flows(change),
+        "merged": log.categories(change),
         "changed": "?show=changed" if "changed" in parts else "",
         "may_export": request.user.has_perm("pets.export_pet"),
     }
+    if change.undone is not None:
+        if change.pk:
+            change.undone.undo_of = change
+        change.undone.known_undos = []
+        describe([change.undone], request.user)
+        context["undone"] = undone_in_words(change.undone, "set back" if change.undo_word == "Undo" else "changed")
     if change.may_undo and not change.why_not:
         context["plan"] = undo_plan(change, named=False)
     if change.run is not None:

@@ -93,11 +93,15 @@ def test_a_merge_is_one_change_that_several_people_undo_and_redo(staff: Client, 
     assert f'href="/admin/activity/{merged.key}/undo/"' in answer.content.decode()
     page = text_of(staff.get(f"/admin/activity/{merged.key}/").content.decode())
     assert page.count("Category Cats (old) becomes Cats") == 3
+    assert f"The category “Cats (old)” (ID {old.pk}) was deleted." in page
     fields = ("kind", "state", "who", "what", "changed", "left_count")
     assert [getattr(merged, name) for name in fields] == ["merge", "done", "staff anna", "Cats (old) into Cats", 3, 0]
     bert, kept = member("bert", superuser=True), Category.history.filter(id=old.pk).values("name", "icon").first()
     for client, expected in ((bert, BEFORE), (staff, AFTER), (bert, BEFORE), (staff, AFTER), (bert, BEFORE)):
         undo(client, made())
+        page = text_of(client.get(f"/admin/activity/{made().key}/").content.decode())
+        is_back = f"The category “Cats (old)” is back, with its ID {old.pk}." in page
+        assert (is_back, f"“Cats (old)” (ID {old.pk}) was deleted." in page) == (expected == BEFORE, expected == AFTER)
         assert there() == expected
         assert Category.objects.filter(pk=old.pk).exists() == (expected == BEFORE)
         assert [*Sale.objects.values_list("day", flat=True)] == [date(2026, 1, 5)]

@@ -130,3 +130,44 @@ def test_undoing_an_undo_is_to_redo_and_undoing_that_to_undo(bob: Client, autumn
         "Redo: restore 3 animals and change 2?",
         "Undo: delete 3 animals and set back 2?",
     ]
+
+
+def now_of(client: Client, key: str, query: str = "") -> dict[str, str]:
+    """Return what the page of a change says that its animals are now."""
+    page = client.get(f"{ACTIVITY}{key}/{query}").content.decode()
+    lines = re.findall(r'(?s)<div class="named">(.*?)</div>.*?<td[^>]*>(?:(?!<td).)*</td>\s*<td[^>]*>(.*?)</td>', page)
+    return {text_of(name.partition("<small>")[0]): text_of(now) for name, now in lines}
+
+
+def test_what_an_undo_did_is_not_what_others_changed_since(bob: Client, autumn: Change) -> None:
+    ben, rex = Pet.objects.get(name="Ben"), Pet.objects.get(name="Rex")
+    click(bob, ben, "sold")
+    rex.name = "Rexy"
+    rex.save()
+    address = f"{ACTIVITY}{autumn.key}/"
+    bob.post(f"{address}undo/")
+    undone = {
+        "Rex": "Now Set back: Available",
+        "Tom": "Now Set back: Available",
+        "Ann": "Now Deleted by the undo",
+        "Ben": "Now Sold bob, Just now",
+        "Cid": "Now Deleted by the undo",
+    }
+    assert now_of(bob, autumn.key) == undone
+    page = text_of(bob.get(address).content.decode())
+    assert "All 5 Changed 2 Added 3 Changed since 2" in page
+    assert "bob undid it just now. 2 animals were deleted, 2 set back. 1 stayed as it was. Show the undo Redo…" in page
+    assert now_of(bob, autumn.key, "?show=since") == {name: undone[name] for name in ("Rex", "Ben")}
+    click(bob, rex, "pending")
+    assert now_of(bob, autumn.key)["Rex"] == "Now Pending bob, Just now"
+
+
+def test_what_was_redone_is_as_the_change_left_it(bob: Client, autumn: Change) -> None:
+    for _ in range(2):
+        bob.post(f"{ACTIVITY}{Change.objects.latest('pk').key}/undo/")
+    assert set(now_of(bob, autumn.key).values()) == {"As it was set"}
+    assert "Changed since" not in text_of(bob.get(f"{ACTIVITY}{autumn.key}/").content.decode())
+    undo = Change.objects.get(undo_of=autumn)
+    page = text_of(bob.get(f"{ACTIVITY}{undo.key}/").content.decode())
+    assert "bob redid it just now. 3 animals were restored, 2 changed. Show the redo Undo…" in page
+    assert set(now_of(bob, undo.key).values()) == {"Now Restored by the undo", "Now Set back: Sold"}
