@@ -1,6 +1,5 @@
 """Each end of `export_pets` as a shell sees it."""
 
-import json
 import os
 from pathlib import Path
 
@@ -48,27 +47,6 @@ def test_a_reader_that_has_read_enough(shell: Shell) -> None:
 def test_the_file_is_written_even_if_the_message_is_not(shell: Shell, tmp_path: Path, line: str, said: str) -> None:
     assert shell(f"manage export_pets {tmp_path}/a.csv {line}") == Ended(0, "", said)
     assert (tmp_path / "a.csv").read_text().count("\n") == 6001
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "state", "message"),
-    [
-        ("-", 2, "usage", "--json is for a file: standard output holds the animals."),
-        ("a.txt", 2, "usage", "a.txt does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format."),
-        ("tests", 2, "usage", "tests is a folder. Name a new file in it."),
-        ("a.csv --status lost", 2, "usage", "argument --status: invalid choice: 'lost' (choose from 'available', 'pending', 'sold')"),
-        ("a.csv --category Birds", 2, "usage", 'No category is called "Birds".'),
-        ("README.md --format csv", 3, "rejected", "README.md exists already. Nothing was written. To replace it: --force"),
-        ("/proc/a.csv", 1, "failed", "/proc/a.csv cannot be written: its folder does not exist."),
-    ],
-)  # fmt: skip
-@pytest.mark.usefixtures("demo")
-def test_each_error_is_a_sentence_and_json(
-    shell: Shell, *, arguments: str, status: int, state: str, message: str
-) -> None:
-    ended = shell(f"manage export_pets {arguments} --json")
-    assert (ended.status, json.loads(ended.out)) == (status, {"state": state, "message": message})
-    assert f"{message}\n" in ended.err
 
 
 @pytest.mark.usefixtures("demo")

@@ -225,6 +225,9 @@ def test_undoing_an_import_is_asked_with_what_it_does(
         ("create_admin 'a b'", 2, "usage", "argument USERNAME: Enter a valid username. This value may contain only letters, numbers, and @/./+/-/_ characters."),
         ("create_admin clerk --password", 2, "usage", "argument --json: not allowed with argument --password-only"),
         ("create_admin clerk", 3, "rejected", "The account 'clerk' exists already. To restore access: create_admin clerk --reset"),
+        ("export_pets a.csv --status lost", 2, "usage", "argument --status: invalid choice: 'lost' (choose from 'available', 'pending', 'sold')"),
+        ("export_pets README.md --format csv", 3, "rejected", "README.md exists already. Nothing was written. To replace it: --force"),
+        ("export_pets /proc/a.csv", 1, "failed", "/proc/a.csv cannot be written: its folder does not exist."),
     ],
 )  # fmt: skip
 def test_json_for_every_end(shell: Shell, line: str, status: int, state: str, message: str) -> None:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -134,39 +133,7 @@ def test_a_formula_is_guarded_in_the_file(run_import: Import, rex: Pet, tmp_path
 
 
 YEAR = today().year
-ALTERED = [
-    ("00042", "42"),
-    ("1E5", "100000"),
-    ("1E5", "1.00E+05"),
-    ("1.50", "1.5"),
-    ("1234567890123456", "1.23457E+15"),
-    ("1234567890123456", "1234567890123460"),
-    ("1234567890123456", "1234567890123450"),
-    (" A-7", "A-7"),
-    ("A-7\u00a0", "A-7"),
-    ("1/2", f"01/02/{YEAR}"),
-    ("1/2", f"{YEAR}-02-01"),
-    ("1/2", "02-Jan"),
-    ("MAR1", "1-Mar"),
-    ("1/2", str((date(YEAR, 2, 1) - date(1899, 12, 30)).days)),
-    ("12/2025", "Dec-25"),
-    ("1-2-3", "1/2/2003"),
-    ("12:00", "0.5"),
-    ("true", "TRUE"),
-    ("=A1", "#NAME?"),
-    ("'42", "42"),
-    ("50%", "0.5"),
-    ("12:30", "12:30:00 PM"),
-    ("0:30", "12:30:00 AM"),
-    ("1:05", "01:05"),
-    ("25:00", "25:00:00"),
-    ("12:30", "0.520833333333333"),
-    ("$5", "5"),
-    ("5", "$5.00"),
-    ("=A1", "0"),
-    ("+A1", "0"),
-    ("-A1-B2", "-5"),
-]
+ALTERED = [("00042", "42"), (" A-7", "A-7"), ("A-7\u00a0", "A-7"), ("'42", "42"), ("+A1", "0"), ("-A1-B2", "-5")]
 EDITED = [
     ("00042", "43"),
     ("A-1", "A-2"),
@@ -253,88 +220,9 @@ NEAR = [
     ("Zo\u00eb", "Zoe\u0308\u200b ", "an invisible character and letters stored in another way and a blank at an end"),
     ("Zoe\u0308", "Zoe\u0308 ", "a blank at an end"),
     ("42 ", "42", "a blank at an end"),
-    ("00042", "42", AS_VALUE),
-    ("42", "00042", AS_VALUE),
-    ("00042", "042", AS_VALUE),
-    ("000", "0", AS_VALUE),
-    ("1E5", "100000", AS_VALUE),
-    ("1E5", "1.00E+05", AS_VALUE),
-    ("1.50", "1.5", AS_VALUE),
-    ("-0.50", "-0.5", AS_VALUE),
-    ("+42", "42", AS_VALUE),
-    ("1000", "1,000", AS_VALUE),
-    ("5%", "0.05", AS_VALUE),
-    ("$5", "5", AS_VALUE),
-    ("5", "$5.00", AS_VALUE),
-    ("12:30", "12:30:00 PM", AS_VALUE),
-    ("0:30:00", "12:30 am", AS_VALUE),
-    ("1/2", f"01/02/{YEAR}", AS_VALUE),
-    ("1/2", f"1.2.{YEAR}", AS_VALUE),
-    ("1/2", "2-Jan", AS_VALUE),
-    ("1/2", "01-Feb", AS_VALUE),
-    ("10-12", f"{YEAR}-12-10", AS_VALUE),
-    ("MAR1", "1-Mar", AS_VALUE),
-    ("SEPT 2", f"9/2/{YEAR}", AS_VALUE),
-    ("01/02/2026", "1/2/26", AS_VALUE),
-    ("2026-01-02", "02.01.2026", AS_VALUE),
-    ("2-Jan-2026", "2026-01-02", AS_VALUE),
-    ("2-Jan", "1/2", AS_VALUE),
     ("00042", "42 ", f"a blank at an end and {AS_VALUE}"),
-    ("5901234123457", "5.90123E+12", AS_VALUE),
-    ("005901234123457", "5.9012341E+12", AS_VALUE),
-    ("12345678901234567890", "1.23456789012346E+19", AS_VALUE),
-    ("true", "TRUE", AS_VALUE),
-    ("15/3/2023", "45000", AS_VALUE),
-    ("2023-03-15", "45000", AS_VALUE),
-    ("OCT50", "Oct-50", AS_VALUE),
-    ("OCT50", "1950-10-01", AS_VALUE),
-    ("OCT 1950", "18537", AS_VALUE),
-    ("=A1", "#NAME?", AS_VALUE),
-    ("-abc", "Err:508", AS_VALUE),
-    ("@x", "#REF!", AS_VALUE),
-    ("1234567890123456", "1234567890123450", AS_VALUE),
-    ("1234567890123456", "1234567890123460", AS_VALUE),
-    ("12:30", "0.520833333333333", AS_VALUE),
-    ("12/2025", "1-Dec-25", AS_VALUE),
     ("Геша 1", "Ð“ÐµÑˆÐ° 1", "the encoding in which it was read"),
 ]
-UNLIKE = [
-    ("00042", "420"),
-    ("42", "4.2"),
-    ("-42", "42"),
-    ("5901234123457", "5.90124E+12"),
-    ("5901234123457", "5901230000000"),
-    ("12345678901234567890", "12345678901234567891"),
-    ("1E999999", "1E999998"),
-    ("SHOP-0042", "SHOP-42"),
-    ("1.2.3", "1.2.30"),
-    ("12:30", "12:31:00 PM"),
-    ("1/2", "3-Jan"),
-    ("1/2", "1.2"),
-    ("1-2", "2-1"),
-    ("12-01", "12-01-05"),
-    ("1.2", "1.2.10"),
-    ("01/02/2026", "02/01/2026"),
-    ("01/02/2026", "1/2/2027"),
-    ("2026-01-02", "2026-02-01"),
-    ("13-40", "2026-01-13"),
-    ("MAR40", "3/4/2026"),
-    ("DEC-1", "1-Nov"),
-    ("15/3/2023", "45001"),
-    ("OCT50", "Oct-51"),
-    ("-5", "#NAME?"),
-    ("=A1", "#12"),
-    ("Геша 1", "Геша 2"),
-    ("12345678901234567", "12345678901234570"),
-    ("12:30", "0.5208"),
-]
-
-
-@pytest.mark.parametrize(("theirs", "given"), UNLIKE)
-def test_other_numbers_are_no_near_misses(run_import: Import, dogs: Category, theirs: str, given: str) -> None:
-    PetFactory(name="Rex", category=dogs, external_reference=theirs)
-    assert run_import(f"external_reference,name,category\n{given},Max,Dogs\n").status == 0
-    assert [row[3] for row in catalogue()] == [theirs, given]
 
 
 def test_a_file_without_its_zeros_adds_nothing(run_import: Import, dogs: Category) -> None:
