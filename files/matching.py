@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice, product, zip_longest
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from files.doubts import LIKELY, OF_SEVERAL_BYTES, readings
 from files.errors import FileError, HeaderError, ImportRejectedError, quoted
 from files.readers import first_rows, has_sheet, read, sheets
 from files.readers.header import KNOWN, REMARKS, WORDS, columns_of, named, names_of_columns, plain
-from files.readers.rows import AHEAD, FirstRows, Reading, Sheet
+from files.readers.rows import AHEAD, CoveredCells, FirstRows, Reading, Sheet, Table
 from files.source import Source, UndecodableError
 from files.values import MatchedColumn, Vocabulary, matched_columns
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, ID, NAME, REFERENCE
@@ -89,6 +90,7 @@ class Match:
     doubled: Sequence[str]  # names of animals that the file would add once more, as no column says which they are
     categories: Sequence[str]  # all of ours
     values: Sequence[MatchedColumn]  # those with values that are none of ours
+    merged: Mapping[int, Sequence[CoveredCells]]  # cells of our columns below one that covers them
 
 
 def understood(source: Source, how: Reading, *, adds: bool, may_add: bool) -> Reading | None:
@@ -106,11 +108,13 @@ def understood(source: Source, how: Reading, *, adds: bool, may_add: bool) -> Re
         return None
     how = known.how if known else how
     try:
-        read(source, how)
+        table = read(source, how)
     except HeaderError:
         return None
+    if how.fill_merged is None and going_down(table):
+        return None
     words = Vocabulary(how, adds=adds, may_add=may_add)
-    asked = [each for each in matched_columns(source, how, words) if not (adds and each.header == CATEGORY.header)]
+    asked = [each for each in matched_columns(table, words) if not (adds and each.header == CATEGORY.header)]
     default = how.defaults.get(CATEGORY.header)
     is_clear = default in {None, *words.categories}
     return how if is_clear and all(value.is_chosen for column in asked for value in column.values) else None
@@ -148,14 +152,24 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     for at, meaning in enumerate(meanings[: len(columns)]):
         columns[at] = columns[at]._replace(meaning=meaning)
     how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
-    values = matched_columns(source, how, words, foreign)
+    table = None
+    with suppress(FileError):  # the check says what is wrong
+        table = read(source, replace(how, fill_merged=how.fill_merged is not False))
+    values = matched_columns(table, words, foreign)
     of_supplier = known if known.supplier else None
     shown = columns[:MOST_COLUMNS]
     doubled = _doubled(columns)
     return Match(
         *(how, first, found_sheets, shown, found, known_names, supplier, of_supplier),
-        *(doubled, words.categories, values),
+        *(doubled, words.categories, values, going_down(table)),
     )
+
+
+def going_down(table: Table | None) -> dict[int, list[CoveredCells]]:
+    """Return the cells below one that covers them, by the place of the column."""
+    merged = {} if table is None else table.merged
+    down = {at: [each for each in groups if each.goes_down] for at, groups in merged.items()}
+    return {at: groups for at, groups in down.items() if groups}
 
 
 def _as_before(columns: Sequence[SheetColumn], known: KnownSupplier) -> list[SheetColumn]:
@@ -194,9 +208,10 @@ def remember(name: str, source: Source, how: Reading, *, who: str, supplier: str
         message = f"{quoted(name)} is the name of other columns. Choose another name, or delete those first."
         raise ImportRejectedError(message)
     kept = {"name": name, "columns": columns_of(titles, how), "encoding": how.encoding or "", "saved_by": who}
-    chosen = {"header": header, "defaults": how.defaults, "values": how.values, "sheet": how.sheet or ""}
+    chosen = {"header": header, "defaults": how.defaults, "values": how.values}
+    of_workbook = {"sheet": how.sheet or "", "fill_merged": how.fill_merged}
     same = {"name": name} if name == supplier else {"header": header}
-    ColumnProfile.objects.update_or_create(**same, defaults={**kept, **chosen})
+    ColumnProfile.objects.update_or_create(**same, defaults={**kept, **chosen, **of_workbook})
 
 
 def by_profile(source: Source, how: Reading, name: str) -> Reading:
@@ -239,9 +254,9 @@ def no_profile(name: str) -> str:
 
 def _chosen(profile: ColumnProfile, how: Reading) -> Reading:
     """Return the reading with the defaults and values of a profile, except where it has its own."""
-    kept = profile.values or {}
+    kept, fills = profile.values or {}, profile.fill_merged if how.fill_merged is None else how.fill_merged
     values = {header: {**kept.get(header, {}), **how.values.get(header, {})} for header in kept.keys() | how.values}
-    return replace(how, defaults={**profile.defaults, **how.defaults}, values=values)
+    return replace(how, defaults={**profile.defaults, **how.defaults}, values=values, fill_merged=fills)
 
 
 def _remembered(

@@ -74,6 +74,7 @@ def switches(run: ImportRun, names: Sequence[str] | None = None) -> str:
     given = usual | run.options
     given, usual = given | given["reading"], usual | usual["reading"]
     chosen = {name: value for name, value in given.items() if name != "reading" and value != usual.get(name)}
+    chosen = {name: value for name, value in chosen.items() if value is not False or name in SWITCHES}
     if "force_categories" in chosen:
         chosen.pop("create_categories", None)
     if names is not None and chosen.get("format") == "xlsx":

@@ -88,7 +88,8 @@ def choose(upload: ImportUpload, how: Reading, *, profile: str | None, supplier:
 
 def _choose(upload: ImportUpload, how: Reading) -> None:
     reading = {name: getattr(how, name) for name in MATCHED}
-    upload.options |= {"reading": reading, "values": how.values, "sheet": how.sheet or ""}
+    others = {"values": how.values, "sheet": how.sheet or "", "fill_merged": how.fill_merged}
+    upload.options |= {"reading": reading, **others}
     upload.save(update_fields=["options"])
 
 
@@ -126,7 +127,8 @@ def options_of(upload: ImportUpload) -> Options:
     reading = Reading(
         formula_safe=chosen["formula_safe"],
         sheet=chosen.get("sheet") or None,
-        values=chosen.get("values", {}),  # neither is in "reading", where release 1.6 does not know them
+        values=chosen.get("values", {}),
+        fill_merged=chosen.get("fill_merged"),  # none of them is in "reading", where release 1.6 does not know them
         largest_workbook=LARGEST_WORKBOOK,
     )
     return Options(

@@ -11,11 +11,9 @@ from itertools import islice
 from categories.models import Category
 from categories.similar import Similar
 from database.search import fold
-from files.errors import FileError, HeaderError, printable
-from files.readers import read
+from files.errors import FileError, printable
 from files.readers.header import LONGEST_WORD, WORDS
-from files.readers.rows import Block, DamagedRow, Reading, Row
-from files.source import Source
+from files.readers.rows import Block, DamagedRow, Reading, Row, Table
 from pets.columns import CATEGORY, NAME, STATUS
 from pets.models import ColumnProfile, PetStatus
 
@@ -136,13 +134,13 @@ class Vocabulary:
 
 
 def matched_columns(
-    source: Source, how: Reading, words: Vocabulary, found: Iterable[tuple[str, str, int]] = ()
+    table: Table | None, words: Vocabulary, found: Iterable[tuple[str, str, int]] = ()
 ) -> list[MatchedColumn]:
-    """Return the columns that have values which are none of ours, at the beginning of the file or among `found`."""
+    """Return the columns that have values which are none of ours, at the beginning of the table or among `found`."""
     counts: dict[str, Counter[str]] = {header: Counter() for header in WORDS}
     animals: dict[tuple[str, str], list[str]] = defaultdict(list)
     with suppress(FileError):  # the check says what is wrong
-        for _, cells in islice(_rows(source, how), MOST_READ):
+        for _, cells in islice(_rows(table), MOST_READ):
             if isinstance(cells, DamagedRow):
                 continue
             for header in counts.keys() & cells.keys():
@@ -167,10 +165,9 @@ def matched_columns(
     return columns
 
 
-def _rows(source: Source, how: Reading) -> Iterator[Row]:
-    with suppress(HeaderError):
-        for part in read(source, how).parts:
-            yield from part.one_by_one if isinstance(part, Block) else [part]
+def _rows(table: Table | None) -> Iterator[Row]:
+    for part in table.parts if table is not None else ():
+        yield from part.one_by_one if isinstance(part, Block) else [part]
 
 
 def _stem(text: str) -> str:

@@ -1,5 +1,6 @@
 """The forms of an import: the file with its options, and how a supplier's file is read, which a person says."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count, takewhile
 from typing import Any
@@ -12,7 +13,8 @@ from files.errors import printable
 from files.matching import MOST_ENCODINGS, Choice, Match, header_of
 from files.page import SHOWN
 from files.readers.header import KNOWN, plain
-from files.readers.rows import AHEAD, Reading
+from files.readers.rows import AHEAD, Reading, covering
+from files.readers.workbook import letters_of
 from files.uploads import MOST_ROWS
 from files.values import ForeignValue, MatchedColumn
 from pets.columns import CATEGORY, CATEGORY_ID, ID, STATUS
@@ -110,6 +112,7 @@ class ColumnsForm(forms.Form):
 
     category = forms.ChoiceField(required=False, label="Category")
     status = forms.ChoiceField(required=False, label="Status", choices=PetStatus.choices)
+    fill_merged = forms.BooleanField(required=False)
     remember = forms.BooleanField(required=False)
     called = forms.CharField(required=False, max_length=60, label="Files from")
 
@@ -117,18 +120,26 @@ class ColumnsForm(forms.Form):
         """Ask about the columns of `match`; `data` is None for its first showing."""
         self.match = match
         values = [value for column in match.values for value in column.values]
-        self.unseen = data is not None and not data.keys() >= {value.field for value in values}
-        """Whether there are values that the page did not show, as the columns were others."""
+        fields = {value.field for value in values} | ({"merged"} if match.merged else set())
+        self.unseen = data is not None and not data.keys() >= fields
+        """Whether there are values or merged cells that the page did not show, as the columns were others."""
         asked = [value for value in values if not (match.known and value.is_chosen)]
         self.foreign, self.open = len(asked), sum(value.becomes is None for value in asked)
         if self.unseen:
             data = {value.field: _choice(value) for value in values} | data.dict()
+            data |= {} if "merged" in data else {"fill_merged": "on"}
         title = next((cells[0] for line, cells in match.first.rows if line < match.how.header_row), "")
         called = title.partition(":")[0].strip()[:60] or file_name.rpartition(".")[0][:60]
         called = match.supplier or called
         is_ours = all(plain(column.title) in KNOWN for column in match.columns)
         super().__init__(
-            data, initial={"remember": bool(match.supplier) or not is_ours, "called": called, **match.how.defaults}
+            data,
+            initial={
+                "remember": bool(match.supplier) or not is_ours,
+                "called": called,
+                "fill_merged": match.how.fill_merged is not False,
+                **match.how.defaults,
+            },
         )
         for field in (self.fields["category"], self.fields["status"], self.fields["called"]):
             field.widget.attrs["class"] = "input"
@@ -154,6 +165,7 @@ class ColumnsForm(forms.Form):
         what = [f"{'a new column' if len(new) == 1 else 'new columns'}: {', '.join(new)}"] if new else []
         what += [f"no column {', '.join(known.missing)}"] if known.missing else []
         what += ["new values"] if self.values() else []
+        what += ["merged cells"] if self.match.merged and known.how.fill_merged is None else []
         return f"{known.supplier} has {' and '.join(what)}" if what else ""
 
     def columns(self, *, former: bool = False) -> list[tuple[Any, forms.BoundField]]:
@@ -209,11 +221,35 @@ class ColumnsForm(forms.Form):
         sheet = next((number for number, sheet, *_ in self.sheets() if sheet.name == self.match.how.sheet), "")
         return f"{self.match.how.encoding or ''}:{sheet}:{self.match.how.header_row}"
 
-    def rows(self) -> list[tuple[int, list[str]]]:
+    def rows(self) -> list[tuple[int, list[tuple[str, bool]]]]:
         rows = self.match.first.rows
         at = next((at for at, row in enumerate(rows) if row[0] == self.match.how.header_row), 0)
         first = max(0, at - SHOWN_ROWS // 2) if at >= SHOWN_ROWS else 0
-        return [(line, cells[:SHOWN_COLUMNS]) for line, cells in rows[first : first + SHOWN_ROWS]]
+        return [(line, [*self._cells(line, cells)]) for line, cells in rows[first : first + SHOWN_ROWS]]
+
+    def _cells(self, line: int, cells: Sequence[str]) -> Iterator[tuple[str, bool]]:
+        """Yield the first cells of a row, and whether they have the value of a merged one above."""
+        header = self.match.how.header_row
+        merged = self.match.merged if line > header and self["fill_merged"].value() else {}
+        rows = {number: row for number, row in self.match.first.rows if number > header}
+        for at, cell in enumerate([*cells, *[""] * (max(merged, default=0) + 1 - len(cells))][:SHOWN_COLUMNS]):
+            covered = covering(merged.get(at, ()), line)
+            above = rows.get(covered.top - 1, [])[at : at + 1] if covered else []
+            yield (above[0], True) if any(above) else (cell, False)
+
+    def merged(self) -> tuple[str, str]:
+        """Return which columns have merged cells, and what they cover; nothing if there are none."""
+        groups = [group for some in self.match.merged.values() for group in some]
+        if not groups:
+            return "", ""
+        letters = [letters_of(at) for at in self.match.merged]
+        titles = " or ".join((self.match.how.columns or [])[at] for at in self.match.merged)
+        covered = sum(group.bottom - group.top + 1 for group in groups)
+        cells = (
+            f"{len(groups):,} merged cell{' covers' if len(groups) == 1 else 's cover'} {covered + len(groups):,} rows"
+        )
+        has = f"Column {letters[0]} has" if len(letters) == 1 else f"Columns {', '.join(letters)} have"
+        return has, f"{cells}. Unticked, {covered:,} of these rows have no {titles}, which is an error."
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
@@ -232,7 +268,8 @@ class ColumnsForm(forms.Form):
                 chosen = cleaned[value.field]
                 became = value.text if chosen == NEW else chosen.removeprefix(OURS) if chosen != LEFT_OUT else ""
                 values.setdefault(column.header, {})[value.text] = became
-        return replace(self.match.how, columns=columns, defaults=defaults, values=values)
+        fills = cleaned["fill_merged"] if self.match.merged else self.match.how.fill_merged
+        return replace(self.match.how, columns=columns, defaults=defaults, values=values, fill_merged=fills)
 
 
 def _field(value: ForeignValue, ours: list[Any], *, may_add_categories: bool) -> forms.ChoiceField:

@@ -5,6 +5,7 @@
 a `DamagedRow` instead of its cells. The header is read, and rejected, before any row.
 """
 
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -57,6 +58,7 @@ class Reading:
     defaults: Mapping[str, str] = field(default_factory=dict)  # of new animals, by the header of the column
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By the header of a column, what its values become: "" leaves out their rows, and itself is a new category."""
+    fill_merged: bool | None = None  # merged cells below each other have the value of the first; None if nobody said
     ignore_unknown: bool = False  # columns that an import does not have are ignored
 
 
@@ -88,6 +90,21 @@ class HiddenCount:
         return " and ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items() if n)
 
 
+class CoveredCells(NamedTuple):
+    """Cells of a column that a merged one covers."""
+
+    top: int  # their first and last row
+    bottom: int
+    cell: str  # the one that is shown instead
+    goes_down: bool  # whether that is the one above them
+
+
+def covering(groups: Sequence[CoveredCells], row: int) -> CoveredCells | None:
+    """Return which of the groups, in their order, has the cell of a row."""
+    before = bisect(groups, (row + 1,)) - 1
+    return groups[before] if before >= 0 and groups[before].bottom >= row else None
+
+
 @dataclass(frozen=True)
 class Table:
     """An opened table: its rows, some in blocks, and what a file of its rejects needs to look the same."""
@@ -99,3 +116,4 @@ class Table:
     titles: Mapping[str, str] = field(default_factory=dict)  # other names in the file, by our columns
     place: str = "line"  # what the number that comes with a row counts; each row has a number of its own
     hidden: HiddenCount = field(default_factory=HiddenCount)
+    merged: Mapping[int, Sequence[CoveredCells]] = field(default_factory=dict)  # of our columns, by their place

@@ -6,8 +6,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -19,7 +18,18 @@ from files.no_table import reject_other_archive
 from files.readers.header import cells_of, columns_of, named
 from files.readers.number_formats import UnknownTextError
 from files.readers.package import TOO_LARGE, Book, Element, Package, Strings, Styles, is_true, numeral, whole
-from files.readers.rows import AHEAD, DamagedRow, FirstRows, HiddenCount, Reading, Row, Sheet, Table
+from files.readers.rows import (
+    AHEAD,
+    CoveredCells,
+    DamagedRow,
+    FirstRows,
+    HiddenCount,
+    Reading,
+    Row,
+    Sheet,
+    Table,
+    covering,
+)
 from files.source import Source
 from files.spreadsheets import unescape
 from pets.columns import HEADERS
@@ -29,6 +39,8 @@ MOST_SHEETS = 50  # of a workbook that a person can choose from
 LONGEST_ROW = 1024 * 1024  # characters of all cells of a row
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, ExpatError, LookupError, ValueError, ArithmeticError, OSError)
 
+
+MergedCells = Mapping[int, Sequence[CoveredCells]]  # by column, from 0
 
 MOST_WAITING, LARGEST_WAITING, OF_CELL = 4_000, 4 * LONGEST_ROW, 20
 """Rows, and their characters, that are held because an earlier row may come behind them. A cell counts as so many."""
@@ -119,7 +131,8 @@ def read_workbook(source: Source, how: Reading) -> Table:
         raise type(error)(f"{error} {FIRST_SHEET.format(names=named(names))}") from None
     ours = [at for at, column in enumerate(columns) if column in HEADERS]
     hidden = HiddenCount(columns=sum(any(at in some for some in hidden_columns) for at in ours))
-    return Table(_rows(rows, columns, hidden, source, how), columns, hidden=hidden)
+    merged = _merged(source, how, ours)
+    return Table(_rows(rows, columns, hidden, merged, how), columns, hidden=hidden, merged=merged)
 
 
 def first_sheet_rows(source: Source, how: Reading) -> FirstRows:
@@ -162,18 +175,23 @@ FIRST_SHEET = "The first of the sheets {names} was read. To read another one, us
 
 
 def _rows(
-    rows: Iterator[_Row], columns: Sequence[str], hidden: HiddenCount, source: Source, how: Reading
+    rows: Iterator[_Row], columns: Sequence[str], hidden: HiddenCount, merged: MergedCells, how: Reading
 ) -> Iterator[Row]:
-    merged = _merged(source, how, columns)
+    last: dict[int, tuple[int, str, str]] = {}  # of a column, the last cell that none covers: its row, text and error
     for row in rows:
         hidden.rows += row.hidden
         wrong = row.wrong or {}
-        for at, groups in merged.items():
-            before = bisect(groups, (row.number + 1,)) - 1
-            if before >= 0 and groups[before][1] >= row.number:
-                cell, first = f"{letters_of(at)}{row.number}", groups[before][2]
-                wrong[at] = MERGED.format(cell=cell, column=columns[at], first=first)
         texts = row.texts + [""] * (len(columns) - len(row.texts))
+        for at, groups in merged.items():
+            covered = covering(groups, row.number)
+            if covered is None:
+                last[at] = row.number, texts[at], wrong.get(at, "")
+            elif how.fill_merged and covered.goes_down and last.get(at, (0,))[0] == covered.top - 1:
+                _, texts[at], error = last[at]
+                wrong |= {at: error} if error else {}
+            else:
+                cell = f"{letters_of(at)}{row.number}"
+                wrong[at] = MERGED.format(cell=cell, column=columns[at], first=covered.cell)
         sentence = next((each for column, each in wrong.items() if column >= len(columns) or columns[column]), None)
         if sentence:
             yield row.number, DamagedRow(sentence, texts)
@@ -186,14 +204,13 @@ GROUP = re.compile("([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})")
 MERGED = "Cell {cell} ({column}) is merged with {first}. Unmerge the cells, and type into each what it should say."
 
 
-def _merged(source: Source, how: Reading, columns: Sequence[str]) -> dict[int, list[tuple[int, int, str]]]:
-    """Return the cells that others cover, by column: their first and last row, and the cell that is shown instead.
+def _merged(source: Source, how: Reading, ours: Sequence[int]) -> MergedCells:
+    """Return the cells of our columns that others cover.
 
     A sheet has this behind its rows, so it is read by itself. It is mentioned more than once, so not only at the edge
     of a block.
     """
-    ours = [at for at, column in enumerate(columns) if column in HEADERS]
-    found: dict[int, list[tuple[int, int, str]]] = {}
+    found: dict[int, list[CoveredCells]] = {}
     with _opened(source, how) as book:
         part = _chosen(book, how.sheet)
         groups = book.package.elements(part, "mergeCell") if book.package.mentions(part, b"mergeCell") else ()
@@ -209,7 +226,7 @@ def _merged(source: Source, how: Reading, columns: Sequence[str]) -> dict[int, l
                 )
                 for at in ours:
                     if left <= at <= right and (first := top + (at == left)) <= bottom:
-                        found.setdefault(at, []).append((first, bottom, f"{corners[1]}{top}"))
+                        found.setdefault(at, []).append(CoveredCells(first, bottom, f"{corners[1]}{top}", at == left))
     for covered in found.values():
         covered.sort()
     return found

@@ -14,6 +14,7 @@ class ColumnProfile(models.Model):
     encoding = models.CharField(max_length=40, blank=True, help_text="Of files that are not UTF-8.")
     sheet = models.CharField(max_length=255, blank=True, db_default="", help_text="Of workbooks that have several.")
     defaults = models.JSONField(default=dict, help_text="The category and status of new animals without one.")
+    fill_merged = models.BooleanField(null=True, help_text="Whether merged cells have the value of the first.")
     values: Any = models.JSONField(null=True, help_text="What the values of its columns become, by column.")
     saved_by = models.CharField(max_length=150, help_text='"staff anna", or the account that ran the command.')
     saved_at = models.DateTimeField(auto_now=True)

@@ -512,3 +512,79 @@ def test_a_sheet_beside_blank_ones_is_not_asked_about(staff: Client, category: C
     page = asked(staff, book_of({"Blank": [], "Data": ours}, hidden="Data"), "a.xlsx")
     assert [name for _, name, *_ in sheets(page)[0]] == ["Data"]
     assert asked(staff, book_of({"Data": ours, "Other": ours}), "a.xlsx").status_code == 200
+
+
+MERGED = [
+    *[["Ref", "name", "category"], ["M-1", "Ada", "Cats"], ["M-2", "Bob"], ["M-3", "Cid"], ["M-4", "Dot", "Dogs"]],
+    ["M-5", "Eve"],
+]
+OURS = [["external_reference", "name", "category"], *MERGED[1:]]
+
+
+def merged_book(rows: list[list[str]] = MERGED) -> bytes:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)  # type: ignore[union-attr]
+    for cells in ("C2:C4", "C5:C6"):
+        book.active.merge_cells(cells)  # type: ignore[union-attr]
+    out = BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def cats(category: Category) -> Category:
+    return Category.objects.create(name="Cats")
+
+
+FILLED = ["Cats", "Cats", "Cats", "Dogs", "Dogs"]
+
+
+@pytest.mark.parametrize("rows", [MERGED, OURS])
+def test_merged_cells_are_filled_down_as_the_page_shows(
+    staff: Client, cats: Category, rows: list[list[str]], run_import: Import
+) -> None:
+    page = asked(staff, merged_book(rows), "farm.xlsx")
+    said = " ".join(page.content.decode().split())
+    assert "Column C has merged cells: fill the first value down" in said
+    assert "2 merged cells cover 5 rows. Unticked, 3 of these rows have no category, which is an error." in said
+    shown = [cells[2:3] for _, cells in page.context["form"].rows()][1:]
+    assert shown == [[(name, at in {1, 2, 4})] for at, name in enumerate(FILLED)]
+    assert said.count('class="merged" title="Filled down from the merged cell"') == 3
+    confirm(staff, answer(staff, page, remember="on", called="Farm"))
+    assert [category for _, category, *_ in catalogue()] == FILLED
+    assert send(staff, merged_book(rows), "next.xlsx").context["run"].unchanged == 5
+    assert run_import(merged_book(rows), "--profile", "Farm", name="a.xlsx").status == 0
+
+
+def test_merged_cells_can_be_left_as_they_are(staff: Client, cats: Category) -> None:
+    page = asked(staff, merged_book(), "farm.xlsx")
+    sent = given(page)
+    del sent["fill_merged"]
+    shown = ended(staff, staff.post(page.request["PATH_INFO"], sent))
+    assert (shown.context["run"].created, shown.context["run"].rejected) == (2, 3)
+    assert ColumnProfile.objects.get().fill_merged is False
+    assert send(staff, merged_book(), "next.xlsx").context["run"].rejected == 3  # as the supplier's profile says
+    upload = staff.get(f"{ADD}{shown.context['upload'].pk}/columns/")
+    assert "fill_merged" not in given(upload)
+    assert [cells[2:3] for _, cells in upload.context["form"].rows()][2] == []
+
+
+def test_merged_cells_that_the_page_did_not_show_are_shown_first(staff: Client, cats: Category) -> None:
+    page = asked(staff, merged_book(), "farm.xlsx")
+    sent = {name: value for name, value in given(page).items() if name not in {"merged", "fill_merged"}}
+    again = staff.post(page.request["PATH_INFO"], sent)
+    shown = {"csrfmiddlewaretoken": sent["csrfmiddlewaretoken"], "merged": "1", "fill_merged": "on"}
+    assert (again.status_code, given(again) | shown) == (200, sent | shown)
+    assert "Check this too." in again.content.decode()
+    left_out = answer(staff, again, **{"column-2": "", "category": "Dogs"})
+    assert left_out.context["run"].created == 5
+
+
+def test_a_known_supplier_that_begins_to_merge_cells_is_asked(staff: Client, cats: Category) -> None:
+    answer(staff, asked(staff, book_of({"Sheet": [MERGED[0], MERGED[1]]}), "farm.xlsx"))
+    page = asked(staff, merged_book(), "farm.xlsx")
+    assert page.context["title"] == "farm has merged cells"
+    confirm(staff, answer(staff, page, remember="on"))
+    assert [category for _, category, *_ in catalogue()] == FILLED
+    assert ColumnProfile.objects.get().fill_merged is True

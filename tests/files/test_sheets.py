@@ -2,6 +2,7 @@
 
 import codecs
 from io import BytesIO
+from typing import Any
 
 import pytest
 from openpyxl import Workbook
@@ -58,7 +59,7 @@ def test_a_header_row_behind_the_file_is_no_header(run_import: Import) -> None:
     assert run_import(DELIVERY, "--header-row", "999999999").error == "The file is empty."
 
 
-def with_sheets(*sheets: tuple[str, list[list[str]]], merged: str = "") -> bytes:
+def with_sheets(*sheets: tuple[str, list[list[Any]]], merged: str = "") -> bytes:
     """Return a workbook; `merged`: the cells of its first sheet that are."""
     book = Workbook()
     book.remove(book.worksheets[0])
@@ -131,6 +132,45 @@ def test_merged_cells_are_errors_with_their_column_and_no_default_takes_their_pl
     errors |= dict.fromkeys(rest, "category is required.")
     assert result.error.splitlines() == [f"line {line}: {errors[line]}" for line in sorted(errors)]
     assert {reference for *_, reference in catalogue()} == {f"M-{line - 1}" for line in {2, 3, 4, 5} - errors.keys()}
+
+
+@pytest.mark.parametrize(
+    ("merged", "categories", "wrong"),
+    [
+        ("C2:C4", ["Cats", "Cats", "Cats", "Dogs"], {}),
+        (
+            "C2:C3 C4:C5",
+            ["Cats", "Cats"],
+            {4: "category is required.", 5: "category is required."},
+        ),  # the first is blank
+        (
+            "B2:C3",
+            ["Dogs"],
+            {2: "C2 (category) is merged with B2", 3: "C3 (category) is merged with B2", 4: "required."},
+        ),
+        ("C1:C2 C3:C4", ["Dogs"], {2: "C2 (category) is merged with C1", 3: "required.", 4: "required."}),
+        ("D2:D5 A8:D9", ["Cats", "Dogs"], {3: "category is required.", 4: "category is required."}),
+    ],
+)
+def test_merged_cells_are_filled_down_if_that_is_wanted(
+    run_import: Import, dogs: Category, merged: str, categories: list[str], wrong: dict[int, str]
+) -> None:
+    Category.objects.create(name="Cats")
+    book = with_sheets(("Animals", ANIMALS), merged=merged)
+    options = ["--fill-merged", "--ignore-unknown-columns", "--on-error", "skip"]
+    result = run_import(book, *options, name="a.xlsx")
+    errors = dict(line.removeprefix("line ").split(": ", 1) for line in result.error.splitlines())
+    assert {int(line): wrong.get(int(line), "") in said for line, said in errors.items()} == dict.fromkeys(wrong, True)
+    assert [category for _, category, *_ in catalogue()] == categories
+    assert "--fill-merged" in command("show_import", str(ImportRun.objects.get().pk)).out
+
+
+def test_what_is_wrong_with_a_merged_cell_is_wrong_below_it(run_import: Import, dogs: Category) -> None:
+    rows: list[list[Any]] = [["name", "category"], ["Ada", True], ["Bob"], ["Cid", "Dogs"], ["Dot"]]
+    book = with_sheets(("Animals", rows), merged="B2:B3 B4:B5")
+    result = run_import(book, "--fill-merged", "--on-error", "skip", name="a.xlsx")
+    assert [line.partition(" holds")[0] for line in result.error.splitlines()] == ["line 2: Cell B2", "line 3: Cell B2"]
+    assert [name for name, *_ in catalogue()] == ["Cid", "Dot"]
 
 
 def test_new_animals_get_the_defaults_and_others_keep_their_values(run_import: Import, dogs: Category) -> None:

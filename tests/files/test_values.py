@@ -182,7 +182,7 @@ def test_the_values_of_another_column_are_asked_before_the_check(staff: Client) 
     assert preview is not None  # `Dogs` is ours
     page = asked(staff, "name;Farbe;category\nRex;Katzen;Dogs\n", "b.csv")
     moved = answer(staff, page, **{"column-1": "category", "column-2": ""})
-    assert (moved.status_code, "Match the values too." in moved.content.decode()) == (200, True)
+    assert (moved.status_code, "Check this too." in moved.content.decode()) == (200, True)
     confirm(staff, answer(staff, moved, **chosen(moved, Katzen="+")))
     assert catalogue() == [("Rex", "Katzen", "available", None)]
 

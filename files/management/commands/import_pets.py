@@ -60,6 +60,12 @@ class Command(StoreCommand):
         )
         reading.add_argument("--sheet", metavar="NAME", help="Read this sheet of a workbook, not the first one.")
         reading.add_argument(
+            "--fill-merged",
+            action="store_true",
+            default=None,
+            help="Read merged cells of a column as the first of them. Without this, their rows are errors.",
+        )
+        reading.add_argument(
             "--header-row",
             type=count,
             default=1,
