@@ -123,7 +123,10 @@ class TestIssue:
         [
             ([], "Error: the following arguments are required: NAME"),
             ([""], "argument NAME: This field cannot be blank."),
-            (["a\nb"], "argument NAME: This must be one line of visible text."),
+            *[
+                ([name], "argument NAME: This must be one line of visible text.")
+                for name in (" ", "a\nb", "\x1b[31mred", "nul\x00", "lone \udcff")
+            ],
             (["x" * 101], "argument NAME: Ensure this value has at most 100 characters (it has 101)."),
             (["Shop", "--expires-in", "0d"], f"Error: argument --expires-in: {DURATION}"),
             (["Shop", "--expires-in=-1d"], f"Error: argument --expires-in: {DURATION}"),
@@ -136,7 +139,7 @@ class TestIssue:
             (["Shop", "--contact", "a\nb"], "argument --contact: This must be one line of visible text."),
             (["Shop", "--expires-in", "1m"], f"Error: argument --expires-in: {MONTH}"),
             (["Shop", "--expires", "soon"], f"Error: argument --expires: {DATE}"),
-            (["Shop", "--expires", "2020-01-31"], f"argument --expires: {PAST}"),
+            *[(["Shop", "--expires", day], f"argument --expires: {PAST}") for day in ("2020-01-31", "9999-12-31")],
             (
                 ["Shop", "--expires", "2099-01-31", "--expires-in", "1d"],
                 "Error: argument --expires-in: not allowed with argument --expires",

@@ -83,6 +83,8 @@ class TestIssue:
             ({"name": ""}, {"name": ["This field is required."]}),
             ({"name": " "}, {"name": ["This field is required."]}),
             ({"name": "a\nb"}, {"name": ["This must be one line of visible text."]}),
+            ({"name": "\x1b[31mred"}, {"name": ["This must be one line of visible text."]}),
+            ({"contact": "two\u2028lines"}, {"contact": ["This must be one line of visible text."]}),
             ({"name": "a\x00b"}, {"name": ["Null characters are not allowed."]}),
             ({"name": "x" * 101}, {"name": ["Ensure this value has at most 100 characters (it has 101)."]}),
             ({"contact": "x" * 201}, {"contact": ["Ensure this value has at most 200 characters (it has 201)."]}),
