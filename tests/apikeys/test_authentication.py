@@ -148,7 +148,7 @@ class TestRejected:
             assert text[18:40] not in told_and_logged
             assert keys.digest(text) not in told_and_logged
 
-    def test_10000_malformed_headers_without_a_query(self, django_assert_num_queries: Any) -> None:
+    def test_1000_malformed_headers_without_a_query(self, django_assert_num_queries: Any) -> None:
         good, chance = APIKeyFactory().secret, random.Random(7)
         damages: list[Any] = [
             lambda text: text[: chance.randrange(len(text))],
@@ -160,7 +160,7 @@ class TestRejected:
         ]
         codes = set()
         with django_assert_num_queries(0):
-            for _ in range(10_000):
+            for _ in range(1_000):
                 with pytest.raises(AuthenticationFailed) as caught:
                     BearerKeyAuthentication().authenticate(request(f"Bearer {chance.choice(damages)(good)}"))
                 codes.add((str(caught.value.detail), caught.value.get_codes()))
