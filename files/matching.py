@@ -30,6 +30,8 @@ FEWEST = 2  # titles of a supplier by which it is known again
 
 CODE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])[A-Za-z0-9]+([-_./][A-Za-z0-9]+)*|[0-9]{4,}")
 
+SHORT_ID = re.compile("[1-9][0-9]{0,17}")
+
 MOST_READ, MOST_REFERENCES = 200, 2_000  # cells, or rows, by which an encoding is suggested, and their references
 MOST_ENCODINGS = 3  # that are shown at once
 
@@ -65,6 +67,15 @@ class KnownSupplier(NamedTuple):
     missing: Sequence[str] = ()  # titles of what it had and an import needs
 
 
+class ForeignIds(NamedTuple):
+    """IDs at the beginning of a file that are likely those of another catalogue."""
+
+    others: int  # that are other animals here
+    rows: int
+    pet: Pet  # the first of these animals
+    name: str  # what the file has for it
+
+
 class Choice(NamedTuple):
     """What a person said of how the file is read."""
 
@@ -87,6 +98,7 @@ class Match:
     known_names: KnownNames
     supplier: str  # the one that is known, or ""
     known: KnownSupplier | None  # as which the columns are read
+    foreign_ids: ForeignIds | None
     doubled: Sequence[str]  # names of animals that the file would add once more, as no column says which they are
     categories: Sequence[str]  # all of ours
     values: Sequence[MatchedColumn]  # those with values that are none of ours
@@ -146,9 +158,11 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     at = _header_at(first.rows, header_row if how.columns is None else how.header_row)
     (line, titles), *below = first.rows[at:] or [(1, [])]
     words = Vocabulary(how, adds=adds, may_add=may_add)
-    columns = _columns(titles, [cells for _, cells in below], words)
+    columns, foreign_ids = _columns(titles, [cells for _, cells in below], words), None
     if how.columns is not None:
         columns = _as_before(columns, known._replace(how=how))
+    elif (foreign_ids := _foreign_ids(columns, [cells for _, cells in below])) is not None:
+        columns = [column._replace(meaning="") if column.meaning == ID else column for column in columns]
     for at, meaning in enumerate(meanings[: len(columns)]):
         columns[at] = columns[at]._replace(meaning=meaning)
     how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
@@ -161,7 +175,7 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     doubled = _doubled(columns)
     return Match(
         *(how, first, found_sheets, shown, found, known_names, supplier, of_supplier),
-        *(doubled, words.categories, values, going_down(table)),
+        *(foreign_ids, doubled, words.categories, values, going_down(table)),
     )
 
 
@@ -181,6 +195,28 @@ def _as_before(columns: Sequence[SheetColumn], known: KnownSupplier) -> list[She
         guess = column.meaning if column.meaning in left else ""
         found.append(column._replace(meaning=guess if at in known.new else former[at]))
     return found
+
+
+def _foreign_ids(columns: Sequence[SheetColumn], below: Sequence[Sequence[str]]) -> ForeignIds | None:
+    """Return the IDs if most of them are animals with another name, and another reference if the file has one."""
+    at = {column.meaning: number for number, column in enumerate(columns)}
+    if ID not in at:
+        return None
+
+    def cell(row: Sequence[str], header: str) -> str:
+        return next(iter(row[at[header] :]), "") if header in at else ""
+
+    rows = {cell(row, ID): row for row in below if cell(row, ID)}
+    pets = Pet.objects.filter(pk__in=[int(text) for text in rows if SHORT_ID.fullmatch(text)]).order_by("pk")
+    names = {pet.pk: cell(rows[str(pet.pk)], NAME.header) for pet in pets}
+    others = [
+        pet
+        for pet in pets
+        if names[pet.pk] not in {"", pet.name} and cell(rows[str(pet.pk)], REFERENCE.header) != pet.external_reference
+    ]
+    if 2 * len(others) <= len(rows):
+        return None
+    return ForeignIds(len(others), len(rows), others[0], names[others[0].pk])
 
 
 def _doubled(columns: Sequence[SheetColumn]) -> list[str]:

@@ -588,3 +588,44 @@ def test_a_known_supplier_that_begins_to_merge_cells_is_asked(staff: Client, cat
     confirm(staff, answer(staff, page, remember="on"))
     assert [category for _, category, *_ in catalogue()] == FILLED
     assert ColumnProfile.objects.get().fill_merged is True
+
+
+SHOP = [("Bärbel", "ZM-1"), ("Süße", "ZM-2"), ("Günther", "ZM-3")]
+
+
+@pytest.mark.parametrize(
+    ("ours", "count"),
+    [
+        ([("Olive", "A-1"), ("Rex", None), ("Mia", "A-3")], 3),
+        ([("Olive", "A-1"), ("Rex", None), ("Günther", "A-3")], 2),
+        ([("Olive", "A-1"), ("Süße", None), ("Günther", "A-3")], 0),
+        ([("Olive", "ZM-1"), ("Rex", "ZM-2"), ("Mia", "ZM-3")], 0),  # they were renamed
+        ([], 0),
+    ],
+)
+def test_ids_of_another_catalogue_are_left_out_and_stay_so(
+    staff: Client, category: Category, ours: list[tuple[str, str | None]], count: int
+) -> None:
+    pets = [Pet.objects.create(name=name, category=category, external_reference=ref) for name, ref in ours]
+    ids = [pet.pk for pet in pets] or [7, 8, 9]
+    rows = "".join(f"{pk};{ref};{name};Dogs\n" for pk, (name, ref) in zip(ids, SHOP, strict=True))
+    page = asked(staff, f"ID;Artikelnr.;Bezeichnung;Tierart\n{rows}", "shop.csv")
+    said = " ".join(re.sub("<[^>]*>", " ", page.content.decode()).split())
+    assert given(page)["column-0"] == ("" if count else "id")
+    proof = f"{count} of its first 3 IDs belong to other animals here. {ids[0]} is Bärbel in the file and Olive here."
+    assert (proof in said) == bool(count)
+    if count:
+        confirm(staff, answer(staff, page))
+        assert catalogue()[: len(ours)] == [(name, "Dogs", "available", ref) for name, ref in ours]
+        assert Pet.objects.count() == len(ours) + 3
+        assert send(staff, f"ID;Artikelnr.;Bezeichnung;Tierart\n{rows}\n", "next.csv").context["run"].unchanged == 3
+
+
+def test_ids_that_a_person_wants_are_taken(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="Olive", category=category)
+    page = asked(staff, f"ID;Bezeichnung;Tierart\n{pet.pk};Bärbel;Dogs\n99999999999999999999;Tom;Dogs\n", "shop.csv")
+    assert given(page)["column-0"] == "id"  # one of two
+    page = asked(staff, f"ID;Bezeichnung;Tierart\n{pet.pk};Bärbel;Dogs\n", "shop.csv")
+    assert given(page)["column-0"] == ""
+    confirm(staff, answer(staff, page, **{"column-0": "id"}))
+    assert catalogue() == [("Bärbel", "Dogs", "available", None)]
