@@ -157,15 +157,17 @@ EARLIER = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history
 
 
 def animals(
-    change: AnyChange, *, show: str = "all", after: int = 0, count: int = 15
+    change: AnyChange, *, show: str = "all", among: Sequence[int] | None = None, after: int = 0, count: int = 15
 ) -> tuple[list[AnimalRow], int | None]:
-    """Return a page of the animals of a change, of those that it changed, added or deleted, or of all.
+    """Return a page of the animals of a change, of those that it changed, added or deleted, of some, or of all.
 
     With it comes the row after which the next page begins; None if there is none.
     """
     column, value = source(change)
     beyond = RawSQL(along(column, ">"), [value, after, value], output_field=BooleanField())  # noqa: S611 - constants
     wanted = _rows().filter(beyond).order_by(SOURCES[column], "history_id")
+    if among is not None:
+        wanted = wanted.filter(id__in=among)
     if show == "since":
         wanted = wanted.filter(Exists(LATER.filter(_by_others(undoings(change)))))
     elif SHOWN[show]:

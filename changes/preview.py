@@ -65,13 +65,15 @@ class UndoPlan:
         return {show: count for show, count in counts if count}
 
 
-def undo_plan(change: AnyChange, *, named: bool = True, show: str = "", after: int = 0) -> UndoPlan:
-    """Return what undoing a change would do now; only counts, unless animals shall be `named`: those of a page.
+def undo_plan(
+    change: AnyChange, *, named: bool = True, chosen: Sequence[int] | None = None, show: str = "", after: int = 0
+) -> UndoPlan:
+    """Return what undoing a change, or the `chosen` animals of it, would do now; only counts, unless `named`.
 
     Of a large change only those of the page are looked at: what the others have now is found when they are undone.
     """
-    is_exact = change.animals <= BLOCK
-    numbers = rows_before(change, None, alike=False)[: change.animals] if is_exact else []
+    is_exact = chosen is not None or change.animals <= BLOCK
+    numbers = rows_before(change, None, chosen, alike=False)[: change.animals] if is_exact else []
     undos = [*planned(change, numbers)][::-1] if numbers else []
     does = Counter({"~": change.changed, "-": change.added, "+": change.deleted})
     if is_exact:

@@ -44,7 +44,7 @@ def pages(office: Client, tmp_path: Any) -> dict[str, str]:
     many = Change.objects.latest("pk")
     confirm(office, ask(office, "delete_selected", *pets[20:]), post="yes")
     deletion = Change.objects.latest("pk")
-    office.post(f"/admin/activity/{deletion.pk}/undo/", {"animal": pets[20].pk, "ticked": "yes"})
+    office.post(f"/admin/activity/{deletion.pk}/undo/", {"animal": pets[20].pk, "chosen": ""})
     restore = Change.objects.latest("pk")
     file = tmp_path / "some.csv"
     rows = "".join(f"Tom {number},Cats,available,\n" for number in range(30)) + "Tom 30,Fish,,\nTom 31,Cats,gone,\n"

@@ -21,8 +21,9 @@ from changes import undo as undoing
 from changes.admin.import_facts import facts
 from changes.admin.notices import address, lead_on
 from changes.models import AnyChange, Kind, State, UnrecordedChange
+from changes.plan import BLOCK
 from changes.preview import undo_plan
-from changes.words import HEADER, animals_in_words, line_of, sentence, undo_in_words, undone_in_words
+from changes.words import HEADER, animals, animals_in_words, line_of, sentence, undo_in_words, undone_in_words
 from files.downloads import csv_of
 from files.lock import is_free
 from history.acting import acting, explain
@@ -151,9 +152,9 @@ def _lines(filters: log.Filters, reader: Any) -> Iterator[list[list[str]]]:
         before = page.older or None
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def show_change(request: Any, key: str) -> HttpResponse:
-    """Show a change: who, when, how, and each animal before, after and now."""
+    """Show a change: who, when, how, and each animal before, after and now; POST carries those chosen to restore."""
     return _show(request, _change(request, key))
 
 
@@ -172,22 +173,28 @@ def of_import(request: Any, number: int) -> HttpResponse:
 
 def _show(request: Any, change: Any) -> HttpResponse:
     describe([change], request.user)
+    query = request.POST or request.GET
+    chosen = [] if "clear" in query else _chosen(request)
     kinds = {"changed": change.changed, "added": change.added, "deleted": change.deleted}
     several = {name: count for name, count in kinds.items() if count}
     parts = {"all": change.animals} | (several if len(several) > 1 else {})
     if since := log.changed_since(change):
         parts["since"] = since
-    wanted = request.GET.get("show", "")
-    show = wanted if wanted in {*parts, *several} else "all"
-    after = row_number(request.GET.get("after", "")) or 0
-    rows, older = log.animals(change, show=show, after=after, count=LISTED)
+    wanted = query.get("show", "")
+    show = wanted if wanted in {*parts, *several} or (wanted == "chosen" and chosen) else "all"
+    after = row_number(query.get("after", "")) or 0
+    some: dict[str, Any] = {"among": chosen} if show == "chosen" else {"show": show}
+    rows, older = log.animals(change, **some, after=after, count=LISTED)
+    here = {row.row.id for row in rows}
     context = {
         "title": f"{opening(change.name)} {change.sentence}",
         "change": change,
         "rows": animals_in_words(rows, request.user) if may_see_animals(request) else [],
         "next": older,
-        "is_first": "after" not in request.GET,
+        "is_first": not after,
         "shown": show,
+        "chosen": {*chosen},
+        "elsewhere": [number for number in chosen if number not in here],
         "tabs": parts.items() if len(parts) > 1 else [],
         "since": parts.get("since"),
         "flows": log.flows(change),
@@ -202,7 +209,8 @@ def _show(request: Any, change: Any) -> HttpResponse:
         describe([change.undone], request.user)
         context["undone"] = undone_in_words(change.undone, "set back" if change.undo_word == "Undo" else "changed")
     if change.may_undo and not change.why_not:
-        context["plan"] = undo_plan(change, named=False)
+        context["plan"] = plan = undo_plan(change, named=False)
+        context["chooses"] = plan.restores and not change.animal
     if change.run is not None:
         context |= facts(request, change.run)
     return _page(request, "change.html", **context)
@@ -224,14 +232,19 @@ def undo(request: HttpRequest, key: str) -> HttpResponse:
     change = _change(request, key)
     if not undoing.may_undo(request.user, change):
         raise PermissionDenied
-    if request.method == "POST":
+    chosen = _chosen(request) if "chosen" in request.POST else None
+    if chosen is not None and not 0 < len(chosen) <= BLOCK:
+        messages.error(request, f"Nothing changed. Choose 1 to {BLOCK:,} animals.")
+        return HttpResponseRedirect(address(change))
+    if request.method == "POST" and not {"ask", "after"} & request.POST.keys():
         return _undo(request, change)
     describe([change], request.user)
     if change.why_not:
         messages.error(request, f"Nothing changed. {change.why_not}")
         return HttpResponseRedirect(address(change))
-    after = row_number(request.GET.get("after", "")) or 0
-    planned = undo_plan(change, show=request.GET.get("show", ""), after=after)
+    query = request.POST or request.GET
+    after = row_number(query.get("after", "")) or 0
+    planned = undo_plan(change, chosen=chosen, show=query.get("show", ""), after=after)
     button = undo_in_words(change, planned) if planned.count else ""
     name_actors([one.row.since for one in (*planned.left, *planned.animals)], request.user)
     context = {
@@ -239,11 +252,14 @@ def undo(request: HttpRequest, key: str) -> HttpResponse:
         "plan": planned,
         "button": button,
         "is_first": not after,
+        "chosen": chosen,
+        "others": change.animals - len(chosen or ()),
         "seconds": -(-planned.count // PER_SECOND),
         "categories": Category.objects.all() if change.kind == Kind.DELETION and planned.lost_category else (),
     }
+    question = f"Restore {planned.restores:,} of {animals(change.animals)}" if chosen and button else button
     stay = f" {planned.left_count:,} stay{'s' * (planned.left_count == 1)}." if planned.left_count else ""
-    return _page(request, "undo.html", title=f"{button}?{stay}" if button else "Undo would change nothing", **context)
+    return _page(request, "undo.html", title=f"{question}?{stay}" if button else "Undo would change nothing", **context)
 
 
 @require_POST
@@ -316,18 +332,20 @@ def _change(request: HttpRequest, key: str) -> Any:
 
 def _undo(request: Any, change: AnyChange) -> HttpResponse:
     back = sent_from(request, otherwise=reverse("admin:activity"))
-    ticked = [number for number in map(row_number, request.POST.getlist("animal")) if number]
-    if "ticked" in request.POST and not ticked:
-        messages.error(request, "Nothing changed. Tick at least one animal.")
-        return HttpResponseRedirect(address(change))
-    chosen = row_number(request.POST.get("category", ""))
+    category = row_number(request.POST.get("category", ""))
     keep_comment(request)
     try:
-        done = undoing.undo(change, user=request.user, animals=ticked or None, category=chosen)
+        done = undoing.undo(change, user=request.user, animals=_chosen(request) or None, category=category)
     except NotUndoneError as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(back if change.animal else address(change))
     return lead_on(request, done, back)
+
+
+def _chosen(request: HttpRequest) -> list[int]:
+    """Return the animals that are ticked: on this page, and before on others."""
+    sent = [*request.POST.get("chosen", "").split(","), *request.POST.getlist("animal")]
+    return sorted({number for number in map(row_number, sent) if number})
 
 
 def _animals(wanted: dict[str, Any]) -> list[int] | None:

@@ -13,7 +13,7 @@ from categories.models import Category
 from changes.models import Change
 from pets.models import ImportRun, Pet
 from tests.factories import PetFactory
-from tests.pets.office import click, member, text_of
+from tests.pets.office import ask, click, confirm, member, text_of, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -171,3 +171,77 @@ def test_what_was_redone_is_as_the_change_left_it(bob: Client, autumn: Change) -
     page = text_of(bob.get(f"{ACTIVITY}{undo.key}/").content.decode())
     assert "bob redid it just now. 3 animals were restored, 2 changed. Show the redo Undo…" in page
     assert set(now_of(bob, undo.key).values()) == {"Now Restored by the undo", "Now Set back: Sold"}
+
+
+@pytest.fixture
+def deleted(bob: Client, category: Category, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a deletion of five animals, two on a page."""
+    monkeypatch.setattr("changes.admin.activity.LISTED", 2)
+    pets = [PetFactory(name=name, category=category) for name in ("Ann", "Ben", "Cid", "Dot", "Eve")]
+    confirm(bob, ask(bob, "delete_selected", *pets), post="yes")
+    return f"{ACTIVITY}{Change.objects.get().key}/"
+
+
+def press(client: Client, page: Any, button: str, *ticks: str) -> Any:
+    """Send the form of a page as a browser does that ticks just these animals and presses a button."""
+    form = page.content.decode().rpartition('<form method="post"')[2].partition("</form>")[0]
+    boxes = {
+        name: number for number, name in re.findall(r'name="animal" value="(\d+)" aria-label="Choose (\w+),', form)
+    }
+    sent = dict(re.findall('<input type="hidden" name="(chosen|show|back)" value="(.*?)"', form))
+    for markup, label in re.findall('(?s)<button type="submit"([^>]*)>(.*?)</button>', form):
+        if text_of(label) == button:
+            sent |= dict(re.findall('name="(.*?)" value="(.*?)"', markup))
+            other = re.search('formaction="(.*?)"', markup)
+            target = other[1] if other else page.request["PATH_INFO"]
+            return client.post(target, sent | {"animal": [boxes[name] for name in ticks]}, follow=True)
+    raise AssertionError(button)
+
+
+def ticked(page: Any) -> dict[str, bool]:
+    boxes = re.findall(r'aria-label="Choose (\w+), \d+"( checked)?', page.content.decode())
+    return {name: bool(checked) for name, checked in boxes}
+
+
+def test_chosen_animals_outlive_paging_and_are_restored_after_a_preview(bob: Client, deleted: str) -> None:
+    first = bob.get(deleted)
+    assert ticked(first) == {"Ann": False, "Ben": False}
+    second = press(bob, first, "Next", "Ben")
+    assert ticked(second) == {"Cid": False, "Dot": False}
+    assert "1 chosen on other pages" in text_of(second.content.decode())
+    third = press(bob, second, "Next", "Dot", "Cid")
+    again = press(bob, third, "First page", "Eve")
+    assert ticked(again) == {"Ann": False, "Ben": True}
+    chosen = press(bob, again, "Chosen", "Ben")
+    assert ticked(chosen) == {"Ben": True, "Cid": True}
+    rest = press(bob, chosen, "Next", "Ben")
+    assert ticked(rest) == {"Dot": True, "Eve": True}
+    asked = press(bob, rest, "Restore chosen…", "Dot", "Eve")
+    page = asked.content.decode()
+    assert "<h1>Restore 3 of 5 animals?</h1>" in page
+    assert "3 animals Restored With their ID, reference and history. 2 animals Not chosen" in text_of(page)
+    assert rows(asked) == ["Ben Deleted becomes Available", "Dot Deleted becomes Available"]
+    assert rows(press(bob, asked, "Next")) == ["Eve Deleted becomes Available"]
+    assert ticked(press(bob, asked, "Back to the list")) == {"Ann": False, "Ben": True}
+    assert not Pet.objects.exists()
+    assert told(press(bob, asked, "Restore 3 animals")) == ["Restored 3 animals."]
+    assert [*Pet.objects.order_by("name").values_list("name", flat=True)] == ["Ben", "Dot", "Eve"]
+    left = bob.get(deleted)
+    assert ticked(left) == {"Ann": False}
+    assert "Restored by the undo" in text_of(left.content.decode())
+
+
+def test_all_are_restored_in_the_same_words_and_none_by_mistake(bob: Client, deleted: str) -> None:
+    first = bob.get(deleted)
+    assert f'href="{deleted}undo/"' in first.content.decode()
+    assert "Restore all 5…" in text_of(first.content.decode())
+    assert "<h1>Restore 5 animals?</h1>" in bob.get(f"{deleted}undo/").content.decode()
+    for button in ("Restore chosen…", "Choose none"):
+        assert not any(ticked(press(bob, first, button)).values())
+    assert told(press(bob, first, "Restore chosen…")) == ["Nothing changed. Choose 1 to 1,000 animals."]
+    for sent in ("", "x", ",,", ",".join(map(str, range(1, 1_002)))):
+        assert told(bob.post(f"{deleted}undo/", {"chosen": sent}, follow=True)) == [
+            "Nothing changed. Choose 1 to 1,000 animals."
+        ]
+    assert ticked(press(bob, press(bob, first, "Next", "Ann"), "Choose none")) == {"Ann": False, "Ben": False}
+    assert not Pet.objects.exists()

@@ -178,5 +178,21 @@
     for (const choice of all("[type=radio]", button.form)) choice.addEventListener("change", () => button.form.requestSubmit(button));
   };
 
-  document.addEventListener("DOMContentLoaded", () => { themes(); menus(); shortcuts(); drafts(); searchable(); filters(); reading(); });
+  // Animals to restore: all of a page are ticked at once, and those on other pages are counted too.
+  const choices = () => {
+    for (const form of all("[data-elsewhere]")) {
+      const boxes = all(".pick", form), every = form.querySelector(".pick-all"), line = form.querySelector("[data-chosen]");
+      const count = () => {
+        const here = boxes.filter((box) => box.checked).length, chosen = here + Number(form.dataset.elsewhere);
+        every.checked = here > 0 && here === boxes.length;
+        line.textContent = `${chosen.toLocaleString("en")} of ${line.dataset.chosen} chosen`;
+      };
+      every.hidden = false;
+      every.addEventListener("change", () => { for (const box of boxes) box.checked = every.checked; });
+      form.addEventListener("change", count);
+      count();
+    }
+  };
+
+  document.addEventListener("DOMContentLoaded", () => { choices(); themes(); menus(); shortcuts(); drafts(); searchable(); filters(); reading(); });
 }
