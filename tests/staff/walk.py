@@ -99,7 +99,7 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "pets_pet_status": lambda: {"becomes": f"sold:{_seen(Pet).history_id}"},
     "pets_pet_views": lambda: {"name": "Forged", "query": ""},
     "pets_importrun_add": _file,
-    "pets_importrun_columns": lambda: {"read": "None:1", "column-0": "name", "column-1": "category"},
+    "pets_importrun_columns": lambda: {"read": "::1", "column-0": "name", "column-1": "category"},
     "pets_importrun_confirm": _confirmation,
     "pets_importrun_change": lambda: {"who": "forged"},
     "pets_importrun_delete": lambda: DELETE,
