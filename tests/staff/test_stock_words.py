@@ -1,4 +1,4 @@
-"""No page says what Django or allauth would say: the visible strings of each are read, before and after its form."""
+"""What is in each page, before and after its form: no words of Django or allauth, and nothing that the policy forbids."""
 
 import re
 from html.parser import HTMLParser
@@ -33,6 +33,8 @@ STOCK = [
     r"security key (added|removed)",
 ]
 """What Django says where nobody chose other words."""
+
+INLINE = r"<script(?![^>]*(\bsrc=|\btype=.application/json))[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:"
 
 SHOWN = {"title", "aria-label", "placeholder", "alt"}
 BUTTONS = {"submit", "button", "reset"}
@@ -84,7 +86,7 @@ OURS = re.compile(r"successful( reads)?\b(?!ly)|[0-9,]+ successful, ", re.IGNORE
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_each_page_speaks_our_words(name: str) -> None:
+def test_each_page_speaks_our_words_and_keeps_to_the_policy(name: str) -> None:
     with undone(name):
         client, user = browser_of("Administrator", name)
         path = address(name, user)
@@ -95,6 +97,7 @@ def test_each_page_speaks_our_words(name: str) -> None:
             for which, sent in forms.items()
         }
     assert {which: found for which, html in seen.items() if (found := stock(html))} == {}
+    assert [which for which, html in seen.items() if re.search(INLINE, html)] == []
 
 
 def html_of(answer: Any) -> str:
