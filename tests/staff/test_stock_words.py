@@ -9,6 +9,7 @@ import pytest
 from tests.staff.conftest import read
 from tests.staff.test_roles import EACH, browser_of, undone
 from tests.staff.walk import address, form
+from tests.test_pages import INLINE
 
 STOCK = [
     r"-{4,}",
@@ -33,8 +34,6 @@ STOCK = [
     r"security key (added|removed)",
 ]
 """What Django says where nobody chose other words."""
-
-INLINE = r"<script(?![^>]*(\bsrc=|\btype=.application/json))[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:"
 
 SHOWN = {"title", "aria-label", "placeholder", "alt"}
 BUTTONS = {"submit", "button", "reset"}
