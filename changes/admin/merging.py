@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -68,9 +69,10 @@ def _preview(request: HttpRequest, category: Category, into: Category, counts: A
     after = {status: before.get(status, 0) + kept.get(status, 0) for status in PetStatus.values}
     count = sum(before.values())
     first = [*Pet.objects.filter(category=category).select_related("category").order_by("status", "pk")[:LISTED]]
-    added = lately(category=category, history_type="+", actor__startswith="key ").values("actor").distinct()
-    keys = [Pet.history.model(actor=one["actor"]) for one in added]
-    name_actors(keys, request.user)
+    added = lately(category=category, history_type="+", actor__startswith="key ").values_list("actor")
+    counted = added.annotate(count=Count("pk")).order_by("-count", "actor")
+    keys = [(Pet.history.model(actor=actor), number) for actor, number in counted]
+    name_actors([row for row, _ in keys], request.user)
     return {
         "category": category,
         "into": into,
@@ -78,8 +80,7 @@ def _preview(request: HttpRequest, category: Category, into: Category, counts: A
         "count": count,
         "sides": [(category, count, 0, before), (into, sum(kept.values()), sum(after.values()), after)],
         "keys": keys,
-        "named": [(pet, category, into) for pet in first],
-        "unnamed": count - len(first),
+        "named": first,
         "seconds": -(-count // PER_SECOND),
     }
 

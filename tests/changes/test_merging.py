@@ -17,7 +17,7 @@ from changes.models import Change
 from history.acting import identify
 from pets import stock
 from pets.models import Pet, Sale
-from tests.factories import CategoryFactory, PetFactory
+from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import history_disagrees, member, text_of, told, work_off
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -264,14 +264,38 @@ def test_names_as_long_as_can_be_are_merged(staff: Client) -> None:
 
 
 def test_keys_that_add_animals_to_it_are_named(staff: Client, old: Category, cats: Category) -> None:
-    identify("key Ab3dE6gH")
-    PetFactory(category=old)
-    page = text_of(staff.get(MERGE, {"keep": cats.pk, "merge": old.pk}).content.decode())
+    shop = APIKeyFactory(name="Web shop", contact="shop@example.com")
+    for actor, count in ((f"key {shop.key_id}", 2), ("key Ab3dE6gH", 1)):
+        identify(actor)
+        PetFactory.create_batch(count, category=old)
+    markup = staff.get(MERGE, {"keep": cats.pk, "merge": old.pk}).content.decode()
     assert (
-        f"1 API key added animals to Cats (old) lately. After the merge, requests with category {old.pk} are rejected. "
-        f"Key Ab3dE6gH. Ask first to send category {cats.pk}."
-    ) in page
+        f"2 API keys added animals to Cats (old) lately. After the merge, requests with category {old.pk} are rejected. "
+        f"Web shop added 2. Ask shop@example.com to send category {cats.pk} first. "
+        f"Key Ab3dE6gH added 1. Ask whoever uses it to send category {cats.pk} first."
+    ) in text_of(markup)
+    assert f'<a href="/admin/apikeys/apikey/?q={shop.key_id}">Web shop</a>' in markup
+    clerk = member("clerk", "view_pet", "change_pet", "view_category", "delete_category")
+    page = clerk.get(MERGE, {"keep": cats.pk, "merge": old.pk}).content.decode()
+    assert f"Key {shop.key_id} added 2. Ask whoever uses it" in text_of(page)
+    assert "apikey/?q=" not in page
     assert "API key" not in text_of(staff.get(MERGE, {"keep": old.pk, "merge": cats.pk}).content.decode())
+
+
+def test_the_animals_are_shown_with_reference_and_status_and_a_link_to_all(
+    staff: Client, old: Category, cats: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("changes.admin.merging.LISTED", 2)
+    rex = Pet.objects.get(name="Rex")
+    rex.external_reference = "OLD-7"
+    rex.save()
+    page = staff.get(MERGE, {"keep": cats.pk, "merge": old.pk}).content.decode()
+    table = page.partition('id="which"')[2].partition("</section>")[0]
+    assert text_of(table).removeprefix(">") == (
+        "The animals 2 of 3 shown Name Status Category Rex OLD-7 Available Cats (old) becomes Cats "
+        "Tom no reference Available Cats (old) becomes Cats Show all 3"
+    )
+    assert f'<a href="/admin/pets/pet/?category__id__exact={old.pk}">Show all 3</a>' in table
 
 
 def test_categories_that_look_alike_are_shown_with_a_link(staff: Client, cats: Category) -> None:
