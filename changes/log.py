@@ -18,10 +18,9 @@ from categories.models import Category
 from changes.models import AnyChange, Change, Kind, UnrecordedChange, undos_of
 from changes.plan import along, source
 from database.search import fold_needle
-from history.naming import names_of
 from history.numbers import row_number
 from pets.columns import BY_NAME, NAMES
-from pets.models import ImportRun, ImportState, Pet, PetStatus
+from pets.models import ImportRun, Pet, PetStatus
 
 SEARCHED = 10_000
 """Rows of history, the newest, that are looked through: history is indexed by animal only."""
@@ -107,7 +106,7 @@ def find(key: str) -> AnyChange | None:
         single = UnrecordedChange.of_row(row)
         note([single], [row])
         return single
-    record = _with_undone(Change.objects.filter(pk=row_number(key) or 0)).first()
+    record = with_undone(Change.objects.filter(pk=row_number(key) or 0)).first()
     if record is not None:
         note([record])
     return record
@@ -118,12 +117,11 @@ def of_import(run: ImportRun) -> AnyChange | None:
     return find(str(run.change_id)) if run.change_id else UnrecordedChange.of_import(run)
 
 
-def actors(reader: Any) -> list[tuple[str, str]]:
-    """Return who changed something lately, each with their name as far as `reader` can see it, by name."""
+def actors() -> set[str]:
+    """Return who changed something lately."""
     rows = lately(change=None, import_run=None).values_list("actor")
     records = newest(Change.objects.all()).values_list("who")
-    names = names_of((actor for (actor,) in rows.union(records).order_by() if actor), reader)
-    return sorted(((actor, name) for actor, (name, _) in names.items()), key=lambda pair: pair[1].casefold())
+    return {actor for (actor,) in rows.union(records).order_by() if actor}
 
 
 def lately(*conditions: Q, **filters: Any) -> QuerySet[Any]:
@@ -275,7 +273,8 @@ def _rows() -> QuerySet[Any]:
     return read.defer("change__left", "import_run__rejects", "import_run__change__left")
 
 
-def _with_undone(records: QuerySet[Change]) -> QuerySet[Change]:
+def with_undone(records: QuerySet[Change]) -> QuerySet[Change]:
+    """Return the records with what their sentences need of others."""
     undone = "undo_of__imported", "undo_of__undo_of__imported", "undo_of__undo_of__undo_of__imported"
     return records.select_related("imported", "selection", *undone)
 
@@ -297,7 +296,7 @@ def _place(before: str) -> Place | None:
 
 
 def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
-    records = _with_undone(Change.objects.order_by("-made_at", "-pk")).defer("left")
+    records = with_undone(Change.objects.order_by("-made_at", "-pk")).defer("left")
     if filters.kind:
         records = records.filter(kind__in=KINDS[filters.kind][0])
     if filters.who == PEOPLE:
@@ -309,7 +308,7 @@ def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
         records = records.filter(
             Q(pk__in=history.exclude(change=None).values("change")) | Q(imported__in=history.values("import_run"))
         )
-    records = _in_days(records, "made_at", filters)
+    records = in_days(records, "made_at", filters)
     if place is not None:
         at, is_row, number = place
         records = records.filter(made_at__lte=at) if is_row else records.filter(_before("made_at", "pk", at, number))
@@ -330,7 +329,7 @@ def _singles(filters: Filters, place: Place | None, count: int) -> list[Any]:
         rows = rows.filter(actor=filters.who)
     if filters.animals is not None:
         rows = rows.filter(id__in=filters.animals)
-    rows = _in_days(rows, "history_date", filters)
+    rows = in_days(rows, "history_date", filters)
     if place is not None:
         at, is_row, number = place
         same = _before("history_date", "history_id", at, number) if is_row else Q(history_date__lt=at)
@@ -343,20 +342,13 @@ def _before(when: str, pk: str, at: datetime, number: int) -> Q:
     return Q(**{f"{when}__lte": at}) & (Q(**{f"{when}__lt": at}) | Q(**{f"{pk}__lt": number}))
 
 
-def _in_days(queryset: QuerySet[Any], when: str, filters: Filters) -> QuerySet[Any]:
+def in_days(queryset: QuerySet[Any], when: str, filters: Filters) -> QuerySet[Any]:
+    """Return what is of the days that are asked for."""
     if filters.day_from:
         queryset = queryset.filter(**{f"{when}__gte": datetime.combine(filters.day_from, time(), UTC)})
     if filters.day_to:
         queryset = queryset.filter(**{f"{when}__lt": datetime.combine(filters.day_to, time(), UTC) + timedelta(days=1)})
     return queryset
-
-
-def running_import(filters: Filters) -> list[AnyChange]:
-    """Return the import that runs, if any, as a change that is no record yet."""
-    if filters.kind not in {"", Kind.IMPORT} or filters.animals is not None:
-        return []
-    running = ImportRun.objects.filter(state=ImportState.RUNNING).exclude(options__dry_run=True)
-    return [UnrecordedChange.of_import(run) for run in running.defer("rejects") if filters.who in {"", run.who}]
 
 
 def note(changes: Sequence[AnyChange], rows: Sequence[Any] = ()) -> None:

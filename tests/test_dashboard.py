@@ -286,7 +286,7 @@ def test_a_store_with_animals_shows_its_figures(keeper: Client) -> None:
     assert "No animals yet" not in page
 
 
-@pytest.mark.parametrize("page", ["", "pets/pet/", "pets/importrun/"])
+@pytest.mark.parametrize("page", ["", "pets/pet/", "activity/", "activity/?kind=import"])
 def test_no_empty_page_shows_a_command_line(keeper: Client, page: str) -> None:
     assert "manage.py" not in keeper.get(f"/admin/{page}").content.decode()
 
@@ -304,10 +304,6 @@ def test_who_may_not_add_is_not_sent_to_add(db: None) -> None:
     ("path", "words"),
     [
         ("pets/pet/", f"{FIRST_STEPS}{CONNECT}".strip()),
-        (
-            "pets/importrun/",
-            "No imports yet Import a spreadsheet. You see what will change before anything is saved. Import a file",
-        ),
         ("apikeys/apikey/", "No API keys yet Issue an API key"),
         ("categories/category/", "No categories yet Add category"),
         ("apikeys/keyusage/?day__gte=2026-01-01", "Nothing matches Nothing fits these filters. Show all key usage"),

@@ -39,7 +39,7 @@ def office(keeper: Client) -> dict[str, str]:
     key, pet, category = APIKeyFactory(), PetFactory(), CategoryFactory()
     KeyUsage.objects.add_all([(Use(key.pk, today(), "pet-list", 4), MANY)])
     other, role = User.objects.create_user("other"), Group.objects.create(name="Night shift")
-    pages = ["pets/importrun/", f"activity/i{run.pk}/", ""]
+    pages = ["activity/?kind=import", f"activity/i{run.pk}/", ""]
     pages += ["activity/", f"activity/{bulk.pk}/", "apikeys/keyusage/"]
     pages += [f"apikeys/apikey/{key.pk}/change/", f"pets/pet/{pet.pk}/delete/", f"auth/user/{other.pk}/delete/"]
     pages += [f"auth/group/{role.pk}/delete/", f"categories/category/{category.pk}/delete/", "account/"]

@@ -94,7 +94,7 @@ def test_anything_can_be_searched_for(shop: Any, needle: str) -> None:
         ("Viewer", "your", {"Actions": ["Change your password", "Your sign-in"]}),
         ("Viewer", "", {
             "Actions": ["Change your password", "Your sign-in"],
-            "Pages": ["Overview", "Animals", "Activity", "Imports", "Categories"],
+            "Pages": ["Overview", "Animals", "Activity", "Categories"],
         }),
     ],
 )  # fmt: skip

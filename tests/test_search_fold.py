@@ -14,7 +14,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from database.search import fold, fold_needle, place
-from pets.models import ImportRun
 from petstore_site.apikeys.models import APIKey
 from tests.apikeys.test_commands import run_json
 from tests.exploring import STEADY
@@ -110,11 +109,6 @@ PLACES: list[tuple[str, Callable[[str], Any], str]] = [
     ("apikeys/apikey", lambda name: APIKeyFactory(name=name), "API keys"),
     ("apikeys/apikey", lambda name: APIKeyFactory(name="Key", contact=name), ""),
     ("auth/user", lambda name: member(f"user{len(name)}", first_name="Ada", last_name=name), "Staff"),
-    (
-        "pets/importrun",
-        lambda name: ImportRun.objects.create(who="root", file_name=name, options={}, state="done"),
-        "",
-    ),
 ]
 
 

@@ -62,6 +62,7 @@ def pages(office: Client, tmp_path: Any) -> dict[str, str]:
         "overview": "/admin/",
         "activity": "/admin/activity/",
         "activity, searched": "/admin/activity/?q=rex&kind=edit",
+        "imports": "/admin/activity/?kind=import",
         "activity of one": f"/admin/activity/?animal={pets[0].pk}",
         "change: edit": f"/admin/activity/{edit}/",
         **found,

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC
 from typing import Any
 
@@ -19,8 +20,9 @@ from categories.models import Category
 from changes import log
 from changes import undo as undoing
 from changes.admin.import_facts import facts
+from changes.admin.imports import MOST, files, imports, say
 from changes.admin.notices import address, lead_on
-from changes.models import AnyChange, Kind, State, UnrecordedChange
+from changes.models import AnyChange, Change, Kind, State, UnrecordedChange
 from changes.plan import BLOCK
 from changes.preview import undo_plan
 from changes.words import HEADER, animals, animals_in_words, line_of, sentence, undo_in_words, undone_in_words
@@ -72,6 +74,10 @@ class FilterForm(forms.Form):
     day_from = forms.DateField(required=False, label="From", widget=forms.DateInput({"type": "date"}))
     day_to = forms.DateField(required=False, label="To", widget=forms.DateInput({"type": "date"}))
 
+    def needle(self) -> str:
+        """Return what is searched for, after `filters`."""
+        return (self.cleaned_data.get("q") or "").strip()
+
     def filters(self) -> log.Filters:
         """Return it, without what makes no sense."""
         self.is_valid()
@@ -95,28 +101,59 @@ def keep_comment(request: HttpRequest) -> None:
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Show a page of the changes that the filters leave, newest first."""
-    if not may_see_animals(request):
+    if not may_see_animals(request) and not may_see_imports(request.user):
         raise PermissionDenied
     form = FilterForm(request.GET)
     filters = form.filters()
-    is_first = "before" not in request.GET
-    page = log.changes(filters, before=request.GET.get("before", ""), count=PER_PAGE)
-    shown = [*(log.running_import(filters) if is_first else ()), *page.changes]
-    describe(shown, request.user)
+    before, actors = request.GET.get("before", ""), log.actors()
     context = {
         "title": "Activity",
         "form": form,
-        "changes": shown,
-        "older": page.older,
-        "is_first": is_first,
-        "filters": filters,
-        "actors": log.actors(request.user),
+        "is_first": "before" not in request.GET,
         "days": span_in_words(filters.day_from, filters.day_to),
         "presets": spans(timezone.now().date()),
         "is_filtered": any(request.GET.get(name) for name in form.fields),
-        "may_export": request.user.has_perm("pets.export_pet"),
+        "may_export": may_see_animals(request) and request.user.has_perm("pets.export_pet"),
+        "findable": "name, reference or ID",
+        "tabs": TABS.items(),
     }
-    return _page(request, "list.html", **context)
+    if not may_see_animals(request):
+        filters = replace(filters, kind=Kind.IMPORT, animals=None)
+        context |= {"tabs": [(Kind.IMPORT, TABS[Kind.IMPORT])]}
+    if filters.kind == Kind.IMPORT and may_see_imports(request.user):
+        runs, older = imports(filters, form.needle(), before, count=PER_PAGE)
+        listed: list[Any] = [run.change for run in runs if run.change]
+        log.note(listed)
+        names = describe(listed, request.user, actors)
+        say(runs, request.user)
+        shown, template = {"runs": runs, "findable": "file, animal or reference"}, "imports.html"
+    else:
+        page = log.changes(filters, before=before, count=PER_PAGE)
+        now = [] if before else _running(request.user)
+        working, previews = ([], []) if before else files(request.user)
+        keys = {change.key for change in now}
+        listed = [change for change in page.changes if change.key not in keys]
+        names = describe(listed, request.user, actors)
+        shown = {
+            "changes": listed,
+            "running": [*now, *working],
+            "previews": previews,
+        }
+        older, template = page.older, "list.html"
+    people = sorted(((actor, names[actor][0]) for actor in actors), key=lambda pair: pair[1].casefold())
+    context |= shown | {"older": older, "filters": filters, "actors": people}
+    return _page(request, template, **context)
+
+
+def _running(reader: Any) -> list[Any]:
+    """Return the changes that run, but for imports, with their progress."""
+    found = log.with_undone(Change.objects.filter(state=State.RUNNING, imported=None)).order_by("-pk").defer("left")
+    changes: list[Any] = [*found[:MOST]]
+    describe(changes, reader)
+    for change in changes:
+        change.url = address(change)
+        change.stop_url = reverse("admin:activity_stop", args=[change.key]) if change.may_undo else ""
+    return changes
 
 
 @require_safe
@@ -287,10 +324,13 @@ def urls(view: Any) -> list[Any]:
     ]
 
 
-def describe(changes: Iterable[Any], reader: Any) -> None:
-    """Give each change what the templates show of it: `name` and `sentence`, and whether `reader` `may_undo` it."""
+def describe(changes: Iterable[Any], reader: Any, actors: Iterable[str] = ()) -> dict[str, tuple[str, str]]:
+    """Give each change what the templates show of it: `name` and `sentence`, and whether `reader` `may_undo` it.
+
+    Return the names of who made them, and of these `actors`, as `names_of` does.
+    """
     listed = [*changes]
-    names = names_of((one.who for change in listed for one in (change, change.undone) if one), reader)
+    names = names_of([*actors, *(one.who for change in listed for one in (change, change.undone) if one)], reader)
     for change in listed:
         if change.state == State.RUNNING and change.run is None:
             change.progress = undoing.progress(change)
@@ -305,6 +345,7 @@ def describe(changes: Iterable[Any], reader: Any) -> None:
         change.why_not = undoing.why_not(change) if change.may_undo else ""
         is_redoable = change.kind == Kind.UNDO and not change.is_redo
         change.undo_word, change.undo_icon = ("Redo", "redo-2") if is_redoable else ("Undo", "undo-2")
+    return names
 
 
 def parts_of(rows: Iterable[Any], reader: Any) -> list[Any]:

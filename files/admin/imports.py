@@ -1,6 +1,5 @@
-"""Imports in the back office: their list, and files from the first look to the import."""
+"""Files in the back office, from the first look to the import."""
 
-from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
@@ -9,12 +8,9 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
-from django.utils.decorators import method_decorator
-from django.utils.html import format_html
-from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from changes.admin.import_facts import BADGES, list_of_added, page_of
+from changes.admin.import_facts import page_of
 from changes.admin.notices import FILES, follow
 from files import page, queue
 from files.admin.forms import ColumnsForm, ReadingForm, UploadForm
@@ -24,12 +20,9 @@ from files.export import FileFormat
 from files.options import Sender
 from files.uploads import choose, keep, match_of, permissions, take, understand
 from history.acting import acting
-from history.admin import RecordAdmin, column, moment
-from history.naming import who
-from history.times import NOTHING
+from history.admin import RecordAdmin
 from pets.columns import COLUMNS
 from pets.models import IMPORTED, ColumnProfile, ImportRun, ImportUpload
-from pets.permissions import may_see_imports
 
 BOXES = ("again", "accept_ids", "accept_near", "accept_references", "accept_names")
 """What must be confirmed; the names are those of the options of an import."""
@@ -40,38 +33,14 @@ LINES = 50
 shown_or_sent = require_http_methods(["GET", "HEAD", "POST"])
 
 
-class TroubleFilter(admin.SimpleListFilter):
-    """The imports of the last week that someone should look at."""
-
-    title = "errors"
-    parameter_name = "trouble"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        return [("week", "In the last 7 days")]
-
-    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
-        chosen = self.value() == "week"
-        return queryset.troubled_since(timezone.now().date() - timedelta(days=7)) if chosen else queryset
-
-
 @admin.register(ImportRun)
 class ImportRunAdmin(RecordAdmin):
     """With permission to add imports, you can send a file, see what it would do, and import it."""
 
-    list_display = [
-        *("id", "file_name", "how", "added", "changed", column("unchanged", "{:,}".format)),
-        *(column("rejected", "{:,}".format), column("who", who), moment("started_at")),
-    ]
-    list_display_links = ["id", "file_name"]
-    list_filter = ["state", TroubleFilter, "started_at"]
-    search_fields = ["file_name__matches", "=sha256"]
-
-    def has_add_permission(self, request: Any) -> bool:
-        return bool(request.user.has_perm("pets.add_importrun"))
-
     def get_urls(self) -> list[URLPattern]:
-        view, former = self.admin_site.admin_view, require_safe(self.former_view)
+        view = self.admin_site.admin_view
         return [
+            path("add/", view(shown_or_sent(self.add_view)), name="pets_importrun_add"),
             path("add/<int:upload_id>/columns/", view(shown_or_sent(self.columns_view)), name="pets_importrun_columns"),
             path("add/forget/<int:profile_id>/", view(require_POST(self.forget_view)), name="pets_importrun_forget"),
             path("add/<int:upload_id>/preview/", view(require_POST(self.preview_view)), name="pets_importrun_preview"),
@@ -80,35 +49,10 @@ class ImportRunAdmin(RecordAdmin):
             path("add/<int:upload_id>/confirm/", view(require_POST(self.confirm_view)), name="pets_importrun_confirm"),
             path("add/<int:upload_id>/take/", view(require_POST(self.take_view)), name="pets_importrun_take"),
             path("add/<int:upload_id>/rejects/", view(require_GET(self.rejects_view)), name="pets_importrun_rejects"),
-            path("<int:run_id>/undo/", view(former), name="pets_importrun_undo"),
-            path("<int:run_id>/change/", view(former), name="pets_importrun_change"),
-            *super().get_urls(),
+            path("add/<int:upload_id>/discard/", view(require_POST(self.discard_view)), name="pets_importrun_discard"),
         ]
 
-    @admin.display(description="state", ordering="state")
-    def how(self, run: ImportRun) -> str:
-        return format_html('<span class="badge badge-{}">{}</span>', BADGES[run.state], run.get_state_display())
-
-    @admin.display(description="added", ordering="created")
-    def added(self, run: ImportRun) -> str:
-        """Return how many animals it added, with a link to those that are there."""
-        address, count = list_of_added(run), _counted(run, run.created)
-        return format_html('<a href="{}">{}</a>', address, count) if address else count
-
-    @admin.display(description="changed", ordering="updated")
-    def changed(self, run: ImportRun) -> str:
-        return _counted(run, run.updated)
-
-    def former_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        """Redirect from the addresses that the page of an import had before it was that of its change."""
-        if not may_see_imports(request.user):
-            raise PermissionDenied
-        return HttpResponseRedirect(page_of(get_object_or_404(ImportRun, pk=run_id)))
-
-    @method_decorator(shown_or_sent)
-    def add_view(
-        self, request: HttpRequest, _form_url: str = "", _extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def add_view(self, request: HttpRequest) -> HttpResponse:  # type: ignore[override]  # no form of Django's
         """Take a file and show what it would do; with `?template=csv` return one to fill in."""
         self._reject_others(request)
         if (wanted := request.GET.get("template")) in CONTENT_TYPES:
@@ -221,6 +165,15 @@ class ImportRunAdmin(RecordAdmin):
         queue.stop(upload)
         return self._work_page(request, upload)
 
+    def discard_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Forget a file that was not imported."""
+        upload = self._upload(request, upload_id)
+        if upload.waits_since is not None:
+            raise Http404
+        upload.delete()
+        self.message_user(request, f"“{upload}” was discarded. Nothing was imported from it.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:activity"))
+
     def rejects_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Return the rejected rows as a file that you can fix and send again."""
         upload = self._upload(request, upload_id)
@@ -230,7 +183,7 @@ class ImportRunAdmin(RecordAdmin):
         return HttpResponse(bytes(upload.rejects), headers=headers(name, FileFormat.CSV))
 
     def _reject_others(self, request: HttpRequest) -> None:
-        if not self.has_add_permission(request):
+        if not request.user.has_perm("pets.add_importrun"):
             raise PermissionDenied
 
     def _upload(self, request: HttpRequest, upload_id: int) -> ImportUpload:
@@ -264,11 +217,6 @@ class ImportRunAdmin(RecordAdmin):
         if upload.waits_since is not None:
             follow(request, FILES, upload.pk)
         return HttpResponseRedirect(reverse("admin:pets_importrun_work", args=[upload.pk]))
-
-
-def _counted(run: ImportRun, count: int) -> str:
-    """Return a count of animals, or a dash for an import that wrote none."""
-    return f"{count:,}" if run.state in IMPORTED else NOTHING
 
 
 def _may_add_categories(request: Any) -> bool:

@@ -88,7 +88,7 @@ class Office:
         "/admin/pets/pet/?status__exact=available",
         "/admin/categories/category/",
         "/admin/apikeys/apikey/",
-        "/admin/pets/importrun/",
+        "/admin/activity/?kind=import",
     )
 
     def __init__(self, shop: Shop, outcomes: Outcomes) -> None:

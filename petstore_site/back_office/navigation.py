@@ -18,14 +18,15 @@ class Link(NamedTuple):
     """The name of the page it leads to, such as `pets_pet_changelist`."""
     permissions: tuple[str, ...]
     """Any of these opens it."""
-    beside: str = ""
-    """The beginning of the names of pages that are part of it too."""
+    beside: str | tuple[str, ...] = ""
+    """The beginnings of the names of pages that are part of it too."""
     heading: str = ""
     """The heading of the page, if not the label."""
     singular: str = ""
     """One of what it lists."""
 
 
+SEE_ACTIVITY = (*SEE_ANIMALS, "pets.view_importrun", "pets.add_importrun")
 SEE_CATEGORIES = ("categories.view_category", "categories.change_category")
 SEE_KEYS = ("apikeys.view_apikey", "apikeys.change_apikey")
 SEE_REQUESTS = ("request_desk.view_requestrecord",)
@@ -36,8 +37,7 @@ GROUPS = {
     "": [Link("Overview", "layout-dashboard", "index", ())],
     "Animals": [
         Link("All animals", "paw-print", "pets_pet_changelist", SEE_ANIMALS, "pets_pet_", "Animals", "animal"),
-        Link("Activity", "history", "activity", SEE_ANIMALS, "activity_"),
-        Link("Imports", "file-up", "pets_importrun_changelist", ("pets.view_importrun",), "pets_importrun_"),
+        Link("Activity", "history", "activity", SEE_ACTIVITY, ("activity_", "pets_importrun_")),
         Link("Categories", "tags", "categories_category_changelist", SEE_CATEGORIES, "categories_", "", "category"),
     ],
     "API": [

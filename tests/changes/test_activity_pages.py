@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes.admin import activity
+from changes.bulk import Target, begin, select
 from changes.log import Filters, actors, animals, changes
 from changes.models import Change, Kind
 from changes.plan import rows_before
@@ -42,8 +43,15 @@ def bob(db: None) -> Client:
 
 def listed(client: Client, query: str = "") -> list[str]:
     """Return what each line of the list says before its time."""
-    page = client.get(f"{ACTIVITY}{query}").content.decode()
+    page = client.get(f"{ACTIVITY}{query}").content.decode().partition('<section class="card list"')[2]
     return [text_of(line) for line in re.findall(r"(?s)</span>\s*<div><p>(.*?)</p>", page)]
+
+
+def on_top(client: Client) -> list[str]:
+    """Return what is said above the list."""
+    page = client.get(ACTIVITY).content.decode()
+    cards = re.findall('(?s)<section class="card now".*?</section>', page)
+    return [text_of(re.sub('(?s)<span class="avatar.*?</span>', "", card)) for card in cards]
 
 
 def key_of(client: Client, sentence: str) -> str:
@@ -102,11 +110,35 @@ def test_each_change_is_a_line_that_says_what_was_done(anna: Client, bob: Client
 
 
 @pytest.mark.parametrize(
-    ("checks", "lines"), [(False, ["A command or script is importing animals.csv Running"]), (True, [])]
+    ("checks", "now"),
+    [
+        (
+            False,
+            [
+                "1 thing runs now You can leave this page A command or script is importing animals.csv Nothing is saved until it ends Open : is importing animals.csv"
+            ],
+        ),
+        (True, []),
+    ],
 )
-def test_an_import_that_runs_is_a_line_and_a_check_is_none(anna: Client, checks: bool, lines: list[str]) -> None:
+def test_an_import_that_runs_is_on_top_and_a_check_is_not(anna: Client, checks: bool, now: list[str]) -> None:
     ImportRun.objects.create(file_name="animals.csv", sha256="0", options={"dry_run": checks})
-    assert listed(anna) == lines
+    assert on_top(member("keeper", superuser=True)) == now
+    assert on_top(anna) == []
+
+
+def test_what_runs_is_on_top_with_its_progress_for_everyone_who_sees_changes(anna: Client, rex: Pet) -> None:
+    owner = User.objects.get(username="anna")
+    change = begin(select(Pet.objects.all(), user=owner), Target("status", "sold", "sold"))
+    viewer = member("viewer", "view_pet")
+    said = "1 thing runs now You can leave this page A command or script marked 0 of 1 animal sold 0 of 1 animals"
+    assert [on_top(each)[0].startswith(said) for each in (anna, viewer)] == [True, True]
+    stop = f'action="{ACTIVITY}{change.pk}/stop/"'
+    assert [stop in each.get(ACTIVITY).content.decode() for each in (anna, viewer)] == [True, False]
+    assert listed(anna) == ["A command or script added Rex"]
+    anna.post(f"{ACTIVITY}{change.pk}/stop/")
+    assert on_top(anna) == []
+    assert len(listed(anna)) == 2
 
 
 def test_anyone_who_may_edit_undoes_what_someone_else_did_and_undoes_that(anna: Client, bob: Client, rex: Pet) -> None:
@@ -377,7 +409,7 @@ def test_the_animals_of_a_change_are_read_past_none_of_other_changes(rex: Pet) -
             assert rows_before(change, last + 11) == [*range(last + 10, last, -1)]
             assert len(animals(older, after=last - 10, count=25)[0]) == 10
         with CaptureQueriesContext(connection) as union:
-            assert actors(None) == []  # no one is named in them
+            assert actors() == set()  # no one is named in them
         cursor.execute(f"EXPLAIN {union[0]['sql']}")
         assert "Seq Scan on pets_petchange" not in str(cursor.fetchall())
         walks = [query["sql"] for query in queries if query["sql"].endswith((" LIMIT 1000", " LIMIT 26"))]

@@ -93,7 +93,7 @@ def test_an_import_is_told_by_who_ran_it_and_a_row_of_it_can_be_undone(staff: Cl
     )
     undo = "Undo… : imported <friday>.csv: 1 added"
     assert first == f"anna imported it from <friday>.csv, line 1,007 · {added} · As it was then {undo}"
-    assert f'href="/admin/pets/importrun/{changed.pk}/change/">&lt;friday&gt;.csv</a>' in page_of(staff, rex)
+    assert f'href="/admin/activity/i{changed.pk}/">&lt;friday&gt;.csv</a>' in page_of(staff, rex)
     staff.post(f"/admin/activity/r{seen(rex)}/undo/")
     assert Pet.objects.get().name == "Rex"
     [[_, undone, _]] = story(staff, rex).values()

@@ -232,6 +232,13 @@ def _reset(page: Page) -> None:
     page.get_by_role("link", name="Reset password").click()
 
 
+def _import(page: Page, then: str = "") -> None:
+    page.goto("/admin/activity/?kind=import&q=morning")
+    page.locator(".imports tbody th a").first.click()
+    if then:
+        page.get_by_role("link", name=then).first.click()
+
+
 def _change(page: Page, then: str = "") -> None:
     page.goto("/admin/activity/?kind=bulk+change")
     page.locator(".rows p a", has_text=" animals ").first.click()
@@ -257,11 +264,11 @@ PAGES: dict[str, Callable[[Page], None]] = {
     "activity": at("/admin/activity/"),
     "change": _change,
     "undo-preview": partial(_change, then="Undo…"),
-    "imports": at(IMPORTS),
+    "imports": at("/admin/activity/?kind=import"),
     "import-upload": at(f"{IMPORTS}add/"),
     "import-preview": _preview,
-    "import": first_of(f"{IMPORTS}?q=morning"),
-    "import-undo": first_of(f"{IMPORTS}?q=morning", "Undo…"),
+    "import": _import,
+    "import-undo": partial(_import, then="Undo…"),
     "categories": at("/admin/categories/category/"),
     "category": first_of("/admin/categories/category/"),
     "category-merge": at("/admin/categories/category/merge/?keep=1&merge=2"),

@@ -41,7 +41,7 @@ def outlines(*elements: Locator) -> list[str]:
 def test_what_is_chosen_has_an_outline(forced: Page) -> None:
     forced.goto(f"{PETS}?status__exact=sold")
     links = forced.locator(".nav-link")
-    assert outlines(links.get_by_text("All animals"), links.get_by_text("Imports")) == ["solid", "none"]
+    assert outlines(links.get_by_text("All animals"), links.get_by_text("Categories")) == ["solid", "none"]
     tabs = forced.locator(".tabs a")
     assert outlines(tabs.get_by_text("Sold"), tabs.get_by_text("Pending")) == ["solid", "none"]
     boxes = forced.locator(".action-checkbox")

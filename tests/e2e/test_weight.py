@@ -20,7 +20,7 @@ OTHER_SCRIPTS = re.compile(r"inter-(latin-ext|greek|cyrillic)")
 
 LISTS = [
     PETS,
-    "/admin/pets/importrun/",
+    "/admin/activity/?kind=import",
     "/admin/apikeys/apikey/",
     "/admin/request_desk/requestrecord/",
     "/admin/search/",
@@ -83,9 +83,9 @@ def test_a_name_of_255_characters_makes_no_page_wider(office: Page, server: Guni
         f"{PETS}{pet['id']}/change/",
         f"{PETS}{pet['id']}/history/",
         f"{PETS}{pet['id']}/delete/",
-        "/admin/pets/importrun/",
+        "/admin/activity/?kind=import",
         "/admin/pets/importrun/add/",
-        f"/admin/pets/importrun/{run['import']}/change/",
+        f"/admin/activity/i{run['import']}/",
         "/admin/activity/",
         "/admin/categories/category/",
         f"/admin/categories/category/{pet['categoryId']}/change/",

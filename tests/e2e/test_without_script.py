@@ -86,8 +86,8 @@ def test_a_file_is_imported_and_the_import_undone(page: Page) -> None:
     page.get_by_role("button", name="Import 1 row").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("imported plain.csv: 1 added")
     assert statuses(page, "NOSCRIPT-9") == ["Available"]
-    page.goto(IMPORTS)
-    page.locator("#result_list tbody th a").first.click()
+    page.goto("/admin/activity/?kind=import")
+    page.locator(".imports tbody th a").first.click()
     page.get_by_role("link", name="Undo").first.click()
     page.locator("#content form[method=post] [type=submit]").last.click()
     assert statuses(page, "NOSCRIPT-9") == []

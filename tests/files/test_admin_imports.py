@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from categories.models import Category
+from changes.admin import activity
 from files import queue, uploads
 from files.lock import only_import
 from files.run import NEAR_UNCONFIRMED
@@ -30,6 +31,7 @@ from tests.whole import CSV_HEADER, planned
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ADD = "/admin/pets/importrun/add/"
+ACTIVITY = "/admin/activity/"
 CHOSEN = {"blank": "keep", "formula_safe": "on"}
 HEADER = "name,category,status,external_reference\n"
 TWICE = "external_reference &quot;A-2&quot; is the same animal as line 4. An animal can be in a file only once."
@@ -69,6 +71,15 @@ def cells(answer: Any, table: str) -> list[list[str]]:
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", body[1], re.DOTALL)
     found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
     return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in row] for row in found]
+
+
+def imports_listed(client: Client, query: str = "") -> list[str]:
+    """Return what the list of imports says of each."""
+    page = client.get(f"{ACTIVITY}?kind=import{query}").content.decode()
+    [body] = re.findall('(?s)<table class="cards-phone imports">.*?<tbody>(.*?)</tbody>', page) or [""]
+    return [
+        text_of(re.sub('(?s)<span class="avatar.*?</span>', "", row)) for row in re.findall("(?s)<tr>.*?</tr>", body)
+    ]
 
 
 def page_of(run: ImportRun) -> str:
@@ -245,9 +256,9 @@ def test_a_file_is_one_import_from_its_preview_on(staff: Client, category: Categ
     run = ImportRun.objects.get()
     assert (run.state, run.created, run.updated) == ("dry run", 1, 1)
     assert not ImportRun.objects.without_previews().exists()
-    row = staff.get("/admin/pets/importrun/").content.decode()
-    assert '<span class="badge badge-same">Preview</span>' in row
-    assert row.count("\N{EN DASH}</td>") == 2
+    assert imports_listed(staff) == [
+        "friday.csv keeper · Just now Not imported yet 2 rows 1 new 1 changed 0 rejected Continue : friday.csv"
+    ]
     Pet.objects.filter(pk=pet.pk).update(name="Maxi")
     confirm(staff, confirm(staff, shown))
     done = ImportRun.objects.get()
@@ -276,13 +287,10 @@ def test_the_record_links_to_what_was_added(staff: Client, category: Category) -
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get()
     added = f"/admin/pets/pet/?import_run={run.pk}"
-    pages = ["/admin/pets/importrun/", page_of(run)]
-    listed, record = (staff.get(page).content.decode() for page in pages)
-    assert f'<a href="{added}">1</a>' in listed
-    assert f'<a href="{added}">Show the new animals</a>' in record
+    assert f'<a href="{added}">Show the new animals</a>' in staff.get(page_of(run)).content.decode()
     assert [pet.name for pet in staff.get(added).context["cl"].result_list] == ["Rex"]
     staff.post(undo_of(run))
-    assert [added in staff.get(page).content.decode() for page in pages] == [False, False]
+    assert added not in staff.get(page_of(run)).content.decode()
 
 
 ENDS = {
@@ -310,16 +318,92 @@ def test_the_page_of_an_import_says_how_it_ended_and_what_to_do(staff: Client, s
         assert staff.post(f"{page_of(run)}{page}/").status_code in {404, 405}
 
 
-@pytest.mark.parametrize("page", ["change", "undo"])
-def test_the_addresses_of_1_2_lead_to_the_page_of_the_change(staff: Client, category: Category, page: str) -> None:
+def test_the_address_of_an_import_leads_to_its_change(staff: Client, category: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     done = ImportRun.objects.get()
-    failed = ImportRun.objects.create(who="root", file_name="a.csv", options={}, state="failed")
-    for run in (done, failed):
-        answer = staff.get(f"/admin/pets/importrun/{run.pk}/{page}/")
-        assert (answer.status_code, answer["Location"]) == (302, page_of(run))
-    assert staff.get(f"/admin/activity/i{done.pk}/")["Location"] == page_of(done)
-    assert staff.get(f"/admin/pets/importrun/999999/{page}/").status_code == 404
+    assert staff.get(f"{ACTIVITY}i{done.pk}/")["Location"] == page_of(done)
+    assert staff.get(f"{ACTIVITY}i999999/").status_code == 404
+
+
+def test_imports_are_listed_whatever_became_of_them(staff: Client, category: Category) -> None:
+    keeper = User.objects.get(username="keeper")
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n,Dogs,,\n", "señor.csv"))
+    staff.post(undo_of(ImportRun.objects.get()))
+    for state in ("stopped", "killed", "rejected", "failed", "done", "dry run"):
+        ended = {"state": state, "outcome": "Not a workbook.", "rows": 5}
+        ImportRun.objects.create(who="root", file_name=f"{state}.csv", options={}, **ended)
+    sent(staff, f"{HEADER}Max,Dogs,,\n,Dogs,,\n", "checked.csv")
+    for name, work, waits in [
+        ("asked.csv", None, None),
+        ("unread.csv", {"state": "rejected", "why": "Not a table."}, None),
+        ("waits.csv", {"state": "waiting", "checks": True}, timezone.now()),
+    ]:
+        kept = {"content": b"", "options": {}, "uploaded_by": keeper, "work": work, "waits_since": waits}
+        ImportUpload.objects.create(file_name=name, **kept)
+    nothing = "root · Just now"
+    assert imports_listed(staff) == [
+        "waits.csv keeper · Just now Waiting Open : waits.csv",
+        "unread.csv keeper · Just now Not a table. Continue : unread.csv",
+        "asked.csv keeper · Just now Columns to match Continue : asked.csv",
+        "checked.csv keeper · Just now Not imported yet 2 rows 1 new 0 changed "
+        "1 rejected rows of checked.csv: download rejected Continue : checked.csv",
+        f"dry run.csv {nothing} Preview 5 rows 0 new 0 changed 0 rejected",
+        f"done.csv {nothing} Done 5 rows 0 new 0 changed 0 rejected",
+        f"failed.csv {nothing} Failed",
+        f"rejected.csv {nothing} Not a workbook.",
+        f"killed.csv {nothing} Interrupted",
+        f"stopped.csv {nothing} Stopped",
+        "señor.csv keeper · Just now Undone by keeper 2 rows 1 new 0 changed "
+        "1 rejected rows of señor.csv: download rejected Redo… : imported señor.csv: 1 added",
+    ]
+    names = {query: [line.split(" ")[0] for line in imports_listed(staff, query)] for query in (
+        "&q=SENOR", "&q=rex", "&who=people", "&who=root&q=failed", "&day_to=2020-01-01",
+    )}  # fmt: skip
+    assert [*names.values()] == [["señor.csv"], ["señor.csv"], ["checked.csv", "señor.csv"], ["failed.csv"], []]
+    viewer = member("viewer", "view_importrun", "view_pet")
+    others = imports_listed(viewer)
+    assert [others[0], others[3], others[-1]] == [
+        "waits.csv keeper · Just now Waiting",
+        "checked.csv keeper · Just now Not imported yet 2 rows 1 new 0 changed 1 rejected",
+        "señor.csv keeper · Just now Undone by keeper 2 rows 1 new 0 changed 1 rejected",
+    ]
+
+
+def test_imports_are_listed_page_by_page(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        ImportRun.objects.create(who="root", file_name=f"{number}.csv", options={}, state="done")
+    monkeypatch.setattr(activity, "PER_PAGE", 2)
+    found: list[str] = []
+    query: str | None = ""
+    while query is not None:
+        found += [line[0] for line in imports_listed(staff, query)]
+        older = re.search(
+            r'rel="next" href="[^"]*(&amp;before=\d+)"', staff.get(f"{ACTIVITY}?kind=import{query}").content.decode()
+        )
+        query = unescape(older[1]) if older else None
+    assert found == ["4", "3", "2", "1", "0"]
+
+
+def test_a_preview_waits_on_top_of_activity_until_it_is_discarded(staff: Client, category: Category) -> None:
+    send(staff, f"{HEADER}Rex,Dogs,,\n,Dogs,,\n")
+    upload = ImportUpload.objects.get()
+    [card] = re.findall('(?s)<section class="card now".*?</section>', staff.get(ACTIVITY).content.decode())
+    assert text_of(card) == (
+        "1 preview waits for you friday.csv is checked, but not imported 2 rows 1 new 0 changed 1 rejected"
+        " · sent just now Continue : friday.csv Discard friday.csv"
+    )
+    assert f'href="{ADD}{upload.pk}/">Continue' in card
+    assert "card now" not in member("other", superuser=True).get(ACTIVITY).content.decode()
+    discarded = staff.post(f"{ADD}{upload.pk}/discard/", follow=True)
+    assert messages(discarded) == ["“friday.csv” was discarded. Nothing was imported from it."]
+    assert "card now" not in discarded.content.decode()
+    assert (ImportUpload.objects.count(), ImportRun.objects.get().state) == (0, "dry run")
+
+
+def test_what_waits_is_not_discarded(staff: Client, category: Category) -> None:
+    send(staff, f"{HEADER}Rex,Dogs,,\n")
+    ImportUpload.objects.update(waits_since=timezone.now())
+    assert staff.post(f"{ADD}{ImportUpload.objects.get().pk}/discard/").status_code == 404
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.4, ""), (1, " It took 1 second."), (4, " It took 4 seconds.")])
@@ -537,7 +621,9 @@ def test_nobody_sees_the_file_of_another(staff: Client, category: Category) -> N
     other, page = member("other", superuser=True), f"{ADD}{upload.pk}/"
     assert [other.get(each).status_code for each in (page, f"{page}rejects/")] == [404, 404]
     sent = {"digest": shown.context["work"]["digest"]}
-    assert [other.post(f"{page}{each}/", sent).status_code for each in ("confirm", "stop", "preview")] == [404] * 3
+    assert [other.post(f"{page}{each}/", sent).status_code for each in ("confirm", "stop", "preview", "discard")] == [
+        404
+    ] * 4
     assert not Pet.objects.exists()
     confirm(staff, shown)
     record = page_of(ImportRun.objects.get(state="done"))
@@ -552,8 +638,9 @@ def test_who_may_only_look(category: Category, staff: Client) -> None:
     assert record.status_code == 200
     page = record.content.decode()
     assert "keeper imported friday.csv: 1 added" in page
-    assert viewer.get(f"/admin/pets/importrun/{run.pk}/change/").status_code == 302
-    for hidden in (undo_of(run), ADD, "/admin/pets/pet/", "/admin/activity/", "Rex"):
+    assert imports_listed(viewer) == ["friday.csv keeper · Just now Done 1 row 1 new 0 changed 0 rejected"]
+    assert [listed.count("kind=") for listed in (viewer.get(ACTIVITY).content.decode(),)] == [1]
+    for hidden in (undo_of(run), ADD, "/admin/pets/pet/", "Rex"):
         assert hidden not in page
     for address in (ADD, undo_of(run)):
         assert [viewer.get(address).status_code, viewer.post(address).status_code] == [403, 403]

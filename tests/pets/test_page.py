@@ -134,7 +134,7 @@ def test_a_long_story_is_cut_and_still_knows_where_the_animal_came_from(staff: C
     assert [changes[0][1:3] for _, _, changes in events(answer)] == [
         (f"Rex {number - 1}", f"Rex {number}") for number in (8, 7, 6, 5, 4, 3)
     ]
-    came = f'<dt>Came from</dt><dd><a href="/admin/pets/importrun/{run.pk}/change/">&lt;friday&gt;.csv</a></dd>'
+    came = f'<dt>Came from</dt><dd><a href="/admin/activity/i{run.pk}/">&lt;friday&gt;.csv</a></dd>'
     assert came in answer.content.decode()
 
 

@@ -50,7 +50,8 @@ def cells(document: Path) -> list[list[str]]:
 
 
 COMMITTING = {
-    f"pets_importrun_{name}" for name in ("add", "columns", "work", "stop", "take", "preview", "confirm", "rejects")
+    f"pets_importrun_{name}"
+    for name in ("add", "columns", "work", "stop", "take", "preview", "confirm", "rejects", "discard")
 }
 """Pages about an import, which can be no part of a longer transaction."""
 

@@ -101,9 +101,6 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "pets_importrun_add": _file,
     "pets_importrun_columns": lambda: {"read": "::1", "column-0": "name", "column-1": "category"},
     "pets_importrun_confirm": _confirmation,
-    "pets_importrun_change": lambda: {"who": "forged"},
-    "pets_importrun_delete": lambda: DELETE,
-    "pets_importrun_changelist": lambda: _delete_all(ImportRun),
     "categories_category_add": lambda: {"name": "Forged"},
     "categories_category_change": lambda: {"name": "Forged", "seen": _seen(Category).history_id},
     "categories_category_simple_history": lambda: {"seen": _seen(Category).history_id},
@@ -230,16 +227,6 @@ def _view_of(user: User | None) -> int:
     return int(SavedView.objects.create(user=owner, name="Sold", query="").pk)
 
 
-def _import(_user: User | None) -> int:
-    """Return an import that added an animal."""
-    change = Change.objects.create(kind="import", who="test", what="a.csv", column="", added=1)
-    run = MADE[ImportRun]()
-    ImportRun.objects.filter(pk=run.pk).update(change=change, created=1)
-    PetFactory()
-    Pet.history.filter(pk=_seen(Pet).pk).update(import_run=run)
-    return int(run.pk)
-
-
 def _profile(_user: User | None) -> int:
     return int(ColumnProfile.objects.create(name="Farm", header=["tier"], columns=["name"], saved_by="root").pk)
 
@@ -261,7 +248,7 @@ PREPARED: dict[str, Callable[[User | None], Any]] = {
     "pets_pet_view_delete": _view_of,
     "pets_importrun_forget": _profile,
     "pets_importrun_work": _worked_on,
-    "pets_importrun_undo": _import,
+    "pets_importrun_discard": _worked_on,
 }
 """Pages that need a row in a certain state."""
 

@@ -57,7 +57,8 @@ class WorkItem(NamedTuple):
 def _imports(runs: list[WorkItem]) -> Matter:
     what = _so_many(len(runs), "import", "imports")
     detail = _names([_import(run) for run in sorted(runs, key=lambda run: run.pk, reverse=True)])
-    return Matter("file-up", what, "had errors this week", detail, listed("pets_importrun", trouble="week"), "bad")
+    behind = reverse("admin:activity", query={"kind": "import", "day_from": _week_ago()})
+    return Matter("file-up", what, "had errors this week", detail, behind, "bad")
 
 
 def _import(run: WorkItem) -> str:
