@@ -14,7 +14,7 @@ DAY = timedelta(days=1)
 NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expires": "never", "last_day": ""}
 """What the form that issues a key sends."""
 
-KEPT = {"name": "Shop", "contact": "", "rate_limit": "", "expires_at_0": "", "expires_at_1": ""}
+KEPT = {"name": "Shop", "contact": "", "rate_limit": "", "expires_at_0": "keep", "expires_at_1": ""}
 """What the form of a key sends."""
 
 ACTIONS = ["change", "rotate", "revoke"]

@@ -1,7 +1,7 @@
 """Keys in the back office: the list, a key, revoking it, and permissions."""
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -90,15 +90,15 @@ class TestChange:
             "name": "New",
             "contact": "me",
             "rate_limit": "1/h",
-            "expires_at_0": "2099-01-02",
-            "expires_at_1": "03:04",
+            "expires_at_0": "date",
+            "expires_at_1": "2099-01-02",
         }
         before = APIKey.objects.values().get()
         assert office.post(page(key, "change"), self.edited(key, **given) | forged).status_code == 302
         after = APIKey.objects.values().get()
         expires_at = after["expires_at"]
         assert after == before | {"name": "New", "contact": "me", "rate_limit": "1/h", "expires_at": expires_at}
-        assert f"{expires_at:%Y-%m-%d %H:%M %Z}" == "2099-01-02 03:04 UTC"
+        assert expires_at == datetime(2099, 1, 2, 23, 59, 59, 999_999, tzinfo=UTC)
         assert [flag for _, flag, _ in history()] == [CHANGE]
 
     def test_an_edit_does_not_undo_a_rotation_that_it_has_not_seen(self, office: Client) -> None:
@@ -109,14 +109,12 @@ class TestChange:
         assert ends is not None
         answer = office.post(page(key, "change"), opened)
         conflict = answer.context["adminform"].form.conflict
-        assert [(each["label"], each["theirs"]) for each in conflict.differences if each["yours"] != "me"] == [
-            ("Expires at", to_the_minute(ends))
-        ]
+        assert [each["yours"] for each in conflict.differences] == ["me"]
         assert str(conflict) in answer.content.decode()
         assert "Save mine anyway" in answer.content.decode()
         kept = APIKey.objects.values("contact", "expires_at")
         assert kept.get(pk=key.pk) == {"contact": "", "expires_at": ends}
-        again = self.edited(key, contact="me", expires_at_0=f"{ends:%Y-%m-%d}", expires_at_1=f"{ends:%H:%M:%S}")
+        again = self.edited(key, contact="me")
         assert office.post(page(key, "change"), again).status_code == 302
         assert kept.get(pk=key.pk) == {"contact": "me", "expires_at": ends}
 
@@ -125,13 +123,55 @@ class TestChange:
         answer = office.post(page(key, "change"), self.edited(key, contact="me") | {"seen": ""})
         assert errors(answer) == {"__all__": [UNKNOWN]}
 
-    def test_the_two_inputs_of_the_expiry_are_named(self, office: Client) -> None:
-        shown = office.get(page(APIKeyFactory(), "change")).content.decode()
-        assert re.findall(r'aria-label="(Expires[^"]*)"', shown) == ["Expires at, date", "Expires at, time"]
+    @pytest.mark.parametrize("ends", [None, DAY])
+    def test_the_expiry_offers_to_keep_it_then_days_by_name_then_another_day(
+        self, office: Client, ends: timedelta | None
+    ) -> None:
+        key = APIKeyFactory(expires_at=ends and timezone.now() + ends)
+        shown = office.get(page(key, "change")).context["adminform"].form["expires_at"]
+        today = timezone.now().date()
+        days = {"30": "30 days", "90": "90 days", "365": "one year"}
+        written = {number: today + timedelta(int(number)) for number in days}
+        choices = [
+            ("keep", f"Keep {to_the_minute(key.expires_at)}" if ends else "Never"),
+            *((number, f"In {label}: {written[number].day} {written[number]:%b %Y}") for number, label in days.items()),
+            *([("never", "Never")] if ends else []),
+            ("date", "Another day…"),
+        ]
+        assert (shown.field.widget.widgets[0].choices, shown.value()) == (choices, key.expires_at)
+        html = str(shown)
+        assert re.findall('aria-label="(.*?)"', html) == ["Works until", "Last day, in UTC"]
+        assert re.findall("<option[^>]*selected[^>]*>(.*?)</option>", html) == [choices[0][1]]
+        assert 'type="time"' not in html
+
+    @pytest.mark.parametrize(("chosen", "days"), [("30", 30), ("90", 90), ("365", 365)])
+    def test_a_preset_lasts_to_the_end_of_its_day(self, office: Client, chosen: str, days: int) -> None:
+        key = APIKeyFactory()
+        before = timezone.now().date()
+        office.post(page(key, "change"), self.edited(key, expires_at_0=chosen))
+        key.refresh_from_db()
+        assert key.expires_at is not None
+        assert before <= key.expires_at.date() - days * DAY <= timezone.now().date()
+        assert f"{key.expires_at:%H:%M:%S.%f}" == "23:59:59.999999"
+        office.post(page(key, "change"), self.edited(key, expires_at_0="never"))
+        key.refresh_from_db()
+        assert key.expires_at is None
+
+    @pytest.mark.parametrize(
+        ("sent", "error"),
+        [
+            ({"expires_at_0": "date"}, "Choose a day."),
+            ({"expires_at_0": "date", "expires_at_1": "x"}, "Enter a valid date."),
+            ({"expires_at_0": "7"}, "Select a valid choice. 7 is not one of the available choices."),
+        ],
+    )
+    def test_an_expiry_that_is_none_is_an_error(self, office: Client, sent: dict[str, str], error: str) -> None:
+        key = APIKeyFactory()
+        assert errors(office.post(page(key, "change"), self.edited(key, **sent))) == {"expires_at": [error]}
 
     def test_invalid_values_are_errors_of_the_form(self, office: Client) -> None:
         key = APIKeyFactory()
-        values = self.edited(key, rate_limit="fast", expires_at_0="2020-01-01", expires_at_1="00:00")
+        values = self.edited(key, rate_limit="fast", expires_at_0="date", expires_at_1="2020-01-01")
         assert [*errors(office.post(page(key, "change"), values))] == ["rate_limit", "expires_at"]
 
     @pytest.mark.parametrize("columns", [{"revoked_at": timezone.now()}, {"expires_at": timezone.now() - DAY}])

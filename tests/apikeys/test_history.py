@@ -53,7 +53,7 @@ class TestBackOffice:
     def test_the_edit_of_a_key_that_ends_within_a_second_can_be_undone(self, admin_client: Client) -> None:
         ends = (timezone.now() + DAY).replace(microsecond=123_456)
         key = APIKeyFactory(name="Shop", expires_at=ends)
-        shown = {"expires_at_0": f"{ends:%Y-%m-%d}", "expires_at_1": f"{ends:%H:%M:%S}", "seen": last(key).pk}
+        shown = {"seen": last(key).pk}
         admin_client.post(f"{LIST}{key.pk}/change/", {**KEPT, **shown, "name": "New"})
         assert (last(key).name, last(key).expires_at) == ("New", ends)
         done = admin_client.post(f"{LIST}{key.pk}/undo/{last(key).pk}/", follow=True)

@@ -45,7 +45,7 @@ def test_a_field_does_not_touch_its_help_nor_its_second_part(office: Page, serve
     server.issue_key("Apart")
     office.goto("/admin/apikeys/apikey/?q=Apart")
     office.locator("#result_list tbody th a").first.click()
-    for parts in (".field-name :is(input, .help)", ".field-expires_at :is(input, .help)"):
+    for parts in (".field-name :is(input, .help)", ".field-expires_at :is(select, .help)"):
         office.locator(parts).first.wait_for()
         gaps = office.locator(parts).evaluate_all(GAPS)
         assert gaps

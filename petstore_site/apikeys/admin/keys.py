@@ -1,6 +1,7 @@
 """API keys in the back office. A secret is shown once, in the response to the POST that created it."""
 
-from datetime import UTC, datetime, time, timedelta
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from django import forms
@@ -82,9 +83,75 @@ class IssueForm(forms.ModelForm):
         day = self.cleaned_data["last_day"]
         if day is None:
             raise ValidationError("Choose a day.")
-        expires_at = datetime.combine(day, time.max, UTC)
+        expires_at = _end_of(day)
         validate_expiry(expires_at)
         return expires_at
+
+
+class ExpiryWidget(forms.MultiWidget):
+    """A select, and a day that it asks for with its last choice."""
+
+    def __init__(self) -> None:
+        """Name both parts for screen readers."""
+        day = forms.DateInput({"type": "date", "aria-label": "Last day, in UTC"}, format="%Y-%m-%d")
+        super().__init__([forms.Select({"aria-label": "Works until"}), day])
+
+    def decompress(self, _value: datetime | None) -> list[str]:
+        """Return what is chosen first: to keep it, whatever it is."""
+        return ["keep", ""]
+
+
+class ExpiryField(forms.MultiValueField):
+    """When a key expires: as now, at the end of a day so many days ahead or of another day, or never."""
+
+    widget = ExpiryWidget
+
+    def __init__(self) -> None:
+        parts = [forms.ChoiceField(), forms.DateField(required=False)]
+        super().__init__(parts, label="Works until", required=False, require_all_fields=False)
+        self.help_text = "Until the end of that day, in UTC."
+
+    def offer(self, now: datetime | None) -> None:
+        """Set the choices for a key that expires `now`."""
+        self.now = now
+        today = timezone.now().date()
+        ends = {days: today + timedelta(days=int(days)) for days in EXPIRIES if days.isdecimal()}
+        presets = [(days, f"In {EXPIRIES[days].lower()}: {day.day} {day:%b %Y}") for days, day in ends.items()]
+        keep = f"Keep {to_the_minute(now)}" if now else "Never"
+        never = [("never", "Never")] if now else []
+        choices = [("keep", keep), *presets, *never, ("date", "Another day…")]
+        parts: tuple[Any, Any] = self.fields[0], self.widget.widgets[0]
+        for part in parts:
+            part.choices = choices
+        self.widget.widgets[1].attrs["min"] = f"{today:%Y-%m-%d}"
+
+    def compress(self, data_list: Sequence[Any]) -> datetime | None:
+        """Return the last moment of what is chosen."""
+        chosen, day = data_list or ("keep", None)
+        if chosen == "keep":
+            return self.now
+        if chosen == "never":
+            return None
+        if chosen != "date":
+            day = timezone.now().date() + timedelta(days=int(chosen))
+        if day is None:
+            raise ValidationError("Choose a day.")
+        return _end_of(day)
+
+
+class EditForm(SeenForm):
+    """Edits a key that is active."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer its present expiry first."""
+        super().__init__(*args, **kwargs)
+        expiry = self.fields.get("expires_at")
+        if isinstance(expiry, ExpiryField):
+            expiry.offer(self.instance.expires_at)
+
+
+def _end_of(day: date) -> datetime:
+    return datetime.combine(day, time.max, UTC)
 
 
 class RotateForm(forms.Form):
@@ -135,18 +202,15 @@ class APIKeyAdmin(HistoryAdmin):
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 - Django's signature
         """Return the form that issues a key, or the one that edits it, but not over a rotation that was not seen."""
-        return super().get_form(request, obj, change, form=IssueForm if obj is None else SeenForm, **kwargs)
+        return super().get_form(request, obj, change, form=IssueForm if obj is None else EditForm, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
-        """Let the browser ask for a time, and name its two inputs for screen readers."""
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if isinstance(field, forms.SplitDateTimeField):
-            field.widget = forms.SplitDateTimeWidget(
-                date_format="%Y-%m-%d",
-                date_attrs={"type": "date", "aria-label": f"{field.label}, date"},
-                time_attrs={"type": "time", "step": "1", "aria-label": f"{field.label}, time"},
-            )
-        return field
+        """Return the field of a column; of the expiry, one that asks for a day."""
+        return (
+            ExpiryField()
+            if db_field.name == "expires_at"
+            else super().formfield_for_dbfield(db_field, request, **kwargs)
+        )
 
     def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
         return super().has_change_permission(request, obj) and (obj is None or obj.is_active)
