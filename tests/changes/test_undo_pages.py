@@ -11,7 +11,7 @@ from django.test import Client
 
 from categories.models import Category
 from changes.models import Change
-from pets.models import ImportRun, Pet
+from pets.models import Pet
 from tests.factories import PetFactory
 from tests.pets.office import ask, click, confirm, member, text_of, told
 
@@ -34,8 +34,7 @@ def autumn(category: Category, tmp_path: Path) -> Change:
     lines = ("name,category,status,external_reference", *(f"{name},Dogs,{status},{name}" for name, status in rows))
     file.write_text("\n".join(lines))
     call_command("import_pets", str(file), verbosity=0)
-    change: Change = ImportRun.objects.get().change
-    return change
+    return Change.objects.get()
 
 
 @pytest.fixture(autouse=True)

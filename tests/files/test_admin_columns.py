@@ -1,6 +1,7 @@
 """A supplier's sheet in the back office: its encoding, its header and its columns are matched, and remembered."""
 
 import re
+from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
@@ -440,7 +441,7 @@ PRICES = [["No.", "Price"], ["LT-1", "140"]]
 OLD = [FARM_ROWS[0], ["LT-0", "Łatka", "Dogs", "sold"]]
 
 
-def book_of(sheets: dict[str, list[list[Any]]], *, hidden: str = "") -> bytes:
+def book_of(sheets: Mapping[str, Any], *, hidden: str = "") -> bytes:
     book = openpyxl.Workbook()
     book.remove(book.worksheets[0])
     for title, rows in sheets.items():
