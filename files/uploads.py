@@ -132,7 +132,7 @@ def options_of(upload: ImportUpload) -> Options:
         largest_workbook=LARGEST_WORKBOOK,
     )
     return Options(
-        reading=replace(reading, **chosen.get("reading", {"encoding": chosen.get("encoding") or None})),
+        reading=replace(reading, **chosen.get("reading", {})),
         create_categories=chosen["create_categories"],
         ignore_ids=chosen.get("ignore_ids", False),
         keep_blanks=chosen["blank"] == "keep",

@@ -277,7 +277,9 @@ def test_the_command_lists_and_deletes_profiles(run_import: Import, category: Ca
         {
             "name": "Farm",
             "columns": dict(zip(profile.header, profile.columns, strict=True)),
+            "sheet": "",
             "encoding": "cp1250",
+            "fill_merged": None,
             "defaults": {},
             "values": {},
             "saved_by": account(),

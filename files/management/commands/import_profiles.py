@@ -47,7 +47,9 @@ def _json(profile: ColumnProfile) -> dict[str, Any]:
     return {
         "name": profile.name,
         "columns": dict(zip(profile.header, profile.columns, strict=True)),
+        "sheet": profile.sheet,
         "encoding": profile.encoding,
+        "fill_merged": profile.fill_merged,
         "defaults": profile.defaults,
         "values": profile.values or {},
         "saved_by": profile.saved_by,
