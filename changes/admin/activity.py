@@ -112,7 +112,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "is_first": "before" not in request.GET,
         "days": span_in_words(filters.day_from, filters.day_to),
         "presets": spans(timezone.now().date()),
-        "is_filtered": any(request.GET.get(name) for name in form.fields),
+        "is_filtered": any(request.GET.get(name) for name in form.fields if name != "kind"),
         "may_export": may_see_animals(request) and request.user.has_perm("pets.export_pet"),
         "findable": "name, reference or ID",
         "tabs": TABS.items(),
