@@ -272,12 +272,12 @@ def test_keys_that_add_animals_to_it_are_named(staff: Client, old: Category, cat
     assert (
         f"2 API keys added animals to Cats (old) lately. After the merge, requests with category {old.pk} are rejected. "
         f"Web shop added 2. Ask shop@example.com to send category {cats.pk} first. "
-        f"Key Ab3dE6gH added 1. Ask whoever uses it to send category {cats.pk} first."
+        f"Key Ab3dE6gH added 1. Ask its owner to send category {cats.pk} first."
     ) in text_of(markup)
     assert f'<a href="/admin/apikeys/apikey/?q={shop.key_id}">Web shop</a>' in markup
     clerk = member("clerk", "view_pet", "change_pet", "view_category", "delete_category")
     page = clerk.get(MERGE, {"keep": cats.pk, "merge": old.pk}).content.decode()
-    assert f"Key {shop.key_id} added 2. Ask whoever uses it" in text_of(page)
+    assert f"Key {shop.key_id} added 2. Ask its owner" in text_of(page)
     assert "apikey/?q=" not in page
     assert "API key" not in text_of(staff.get(MERGE, {"keep": old.pk, "merge": cats.pk}).content.decode())
 
