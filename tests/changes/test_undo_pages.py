@@ -220,6 +220,7 @@ def test_chosen_animals_outlive_paging_and_are_restored_after_a_preview(bob: Cli
     assert "<h1>Restore 3 of 5 animals?</h1>" in page
     assert "3 animals Restored With their ID, reference and history. 2 animals Not chosen" in text_of(page)
     assert rows(asked) == ["Ben Deleted becomes Available", "Dot Deleted becomes Available"]
+    assert "?show=" not in page, "a link would lose what was chosen"
     assert rows(press(bob, asked, "Next")) == ["Eve Deleted becomes Available"]
     assert ticked(press(bob, asked, "Back to the list")) == {"Ann": False, "Ben": True}
     assert not Pet.objects.exists()
