@@ -72,7 +72,7 @@ def test_one_of_two_that_ended(staff: Client, begun: Change) -> None:
     assert len(said(staff)) == 1
 
 
-@pytest.mark.parametrize(("seconds", "rate", "said"), [(0.5, None, "4 a second"), (60, 7, "7 a second")])
+@pytest.mark.parametrize(("seconds", "rate", "said"), [(2, None, "1 a second"), (60, 7, "7 a second")])
 def test_the_rate_is_that_of_the_work_without_waiting(
     staff: Client, begun: Change, seconds: float, rate: float | None, said: str
 ) -> None:
