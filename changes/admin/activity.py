@@ -86,7 +86,7 @@ class FilterForm(forms.Form):
 
 
 class CommentForm(forms.Form):
-    """Why a change is made; whoever looks at Activity sees it."""
+    """Why a change is made; Activity shows it."""
 
     comment = forms.CharField(required=False, max_length=300)
 

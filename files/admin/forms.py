@@ -87,7 +87,7 @@ class ReadingForm(forms.Form):
         return Choice(cleaned.get("encoding"), cleaned.get("sheet"), row, meanings)
 
     def moved(self) -> str:
-        """Return which of sheet, encoding and row was chosen anew, so that the columns are others; "" for none."""
+        """Return which of sheet, encoding and row is another one now, so that the columns are others; "" for none."""
         if not self.data:
             return ""
         cleaned = self._valid()
