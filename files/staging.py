@@ -253,7 +253,7 @@ REJECTED = """
 ONLY_REJECTED = f"({REJECTED}) r WHERE NOT EXISTS (SELECT 1 FROM import_known k WHERE k.id = r.id)"
 MISSING = f"""
     SELECT p.id, p.external_reference, p.name
-    FROM pets_pet p LEFT JOIN (SELECT id FROM import_known UNION ALL {REJECTED}) f ON f.id = p.id
+    FROM pets_pet p LEFT JOIN (SELECT id FROM import_known UNION ALL SELECT id FROM ({REJECTED}) w) f ON f.id = p.id
     WHERE f.id IS NULL ORDER BY p.id LIMIT {MOST_MISSING}
 """
 
