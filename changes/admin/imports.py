@@ -121,7 +121,7 @@ def _state_of_file(upload: Any) -> tuple[str, str]:
 
 
 def files(reader: Any) -> tuple[list[Any], list[Any]]:
-    """Return the imports that run, with their progress, if the reader can see imports, and the previews of the reader."""
+    """Return the imports that run, with progress, if the reader can see imports, and the previews of the reader."""
     if not may_see_imports(reader):
         return [], []
     is_open = Q(work=None) | Q(work__state="checked", run__state=ImportState.DRY_RUN)
