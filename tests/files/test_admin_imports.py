@@ -400,6 +400,21 @@ def test_a_preview_waits_on_top_of_activity_until_it_is_discarded(staff: Client,
     assert (ImportUpload.objects.count(), ImportRun.objects.get().state) == (0, "dry run")
 
 
+@pytest.mark.parametrize(("state", "said"), [("waiting", "Waits since Just now"), ("running", "Nothing is saved until you confirm. Starting")])
+def test_files_at_work_are_on_top_of_activity(staff: Client, state: str, said: str) -> None:
+    keeper, work = User.objects.get(username="keeper"), {"state": state, "checks": True, "who": "staff keeper"}
+    upload = ImportUpload.objects.create(
+        file_name="large.csv", content=b"", options={}, uploaded_by=keeper, work=work, waits_since=timezone.now()
+    )
+    with only_import():
+        pages = [each.get(ACTIVITY).content.decode() for each in (staff, member("other", superuser=True))]
+    cards = [re.findall('(?s)<section class="card now".*?</section>', page)[0] for page in pages]
+    assert [f"keeper is checking large.csv {said}" in text_of(card) for card in cards] == [True, True]
+    for address, word in (("", "Open"), ("stop/", "Stop")):
+        assert [f'{ADD}{upload.pk}/{address}"' in card for card in cards] == [True, False]
+        assert [f"{word} : is checking large.csv" in text_of(card) for card in cards] == [True, False]
+
+
 def test_what_waits_is_not_discarded(staff: Client, category: Category) -> None:
     send(staff, f"{HEADER}Rex,Dogs,,\n")
     ImportUpload.objects.update(waits_since=timezone.now())
