@@ -400,7 +400,10 @@ def test_a_preview_waits_on_top_of_activity_until_it_is_discarded(staff: Client,
     assert (ImportUpload.objects.count(), ImportRun.objects.get().state) == (0, "dry run")
 
 
-@pytest.mark.parametrize(("state", "said"), [("waiting", "Waits since Just now"), ("running", "Nothing is saved until you confirm. Starting")])
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [("waiting", "Waits since Just now"), ("running", "Nothing is saved until you confirm. Starting")],
+)
 def test_files_at_work_are_on_top_of_activity(staff: Client, state: str, said: str) -> None:
     keeper, work = User.objects.get(username="keeper"), {"state": state, "checks": True, "who": "staff keeper"}
     upload = ImportUpload.objects.create(
