@@ -241,7 +241,7 @@ def _import(page: Page, then: str = "") -> None:
 
 def _change(page: Page, then: str = "") -> None:
     page.goto("/admin/activity/?kind=bulk+change")
-    page.locator(".rows p a", has_text=" animals ").first.click()
+    page.locator(".list .rows p a", has_text=" animals ").first.click()
     if then:
         page.get_by_role("link", name=then).click()
 

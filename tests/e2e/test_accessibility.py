@@ -91,7 +91,7 @@ def steps_of_a_file(page: Page, word: str) -> Iterator[str]:
 def pages_of_the_change(page: Page, word: str) -> Iterator[str]:
     """Open the newest bulk change and what undoing it would do, the activity of an animal, and what a merge would do."""
     page.goto("/admin/activity/?kind=bulk+change")
-    page.locator(".rows p a").first.click()
+    page.locator(".list .rows p a").first.click()
     page.wait_for_url("**/activity/*/")
     yield "a bulk change"
     page.get_by_role("link", name="Undo…").click()

@@ -114,7 +114,7 @@ def test_the_filters_of_activity_apply_when_they_are_chosen(office: Page, three:
     expect(office.get_by_role("button", name="Show")).to_be_hidden()
     office.get_by_label("Who", exact=True).select_option("people")
     office.wait_for_url(re.compile("who=people.*kind=bulk"))
-    expect(office.locator(".rows").first).to_contain_text("marked 3 animals sold")
+    expect(office.locator(".list .rows").first).to_contain_text("marked 3 animals sold")
     office.locator("summary", has_text="Days").click()
     office.get_by_label("From", exact=True).fill("2020-01-01")
     office.get_by_label("To", exact=True).fill("2020-01-02")

@@ -66,7 +66,7 @@ def test_many_are_changed_and_changed_back(page: Page) -> None:
     page.get_by_role("button", name="Change 2 animals").click()
     assert statuses(page, "Noscript litter") == ["Sold", "Sold"]
     page.goto("/admin/activity/?kind=bulk+change")
-    page.locator(".rows p a").first.click()
+    page.locator(".list .rows p a").first.click()
     page.get_by_role("link", name="Undo…").click()
     page.get_by_role("button", name="Undo: set back 2 animals").click()
     assert statuses(page, "Noscript litter") == ["Available", "Available"]
