@@ -98,7 +98,7 @@ def pages_of_the_change(page: Page, word: str) -> Iterator[str]:
     page.wait_for_url("**/undo/")
     yield "what an undo would do"
     page.goto(f"/admin/activity/?q={word}-1&day_from=2020-01-01")
-    expect(page.locator(".rows li").first).to_be_visible()
+    expect(page.locator(".list .rows li").first).to_be_visible()
     yield "the activity of an animal"
     page.goto("/admin/categories/category/merge/")
     page.get_by_label("Keep").select_option(index=1)
