@@ -837,7 +837,9 @@ def test_a_default_takes_no_place_of_a_merged_cell(staff: Client, category: Cate
     book.save(out)
     matching = send(staff, out.getvalue(), "a.xlsx")
     chosen = {"column-0": "name", "column-1": "category", "category": "Dogs", "status": "available"}
-    shown = ended(staff, staff.post(matching.request["PATH_INFO"], chosen | {"read": "::1", "header": "1", "merged": ""}))
+    shown = ended(
+        staff, staff.post(matching.request["PATH_INFO"], chosen | {"read": "::1", "header": "1", "merged": ""})
+    )
     assert cells(shown, "plan") == planned(
         ["2", "New", "Ada", "Dogs", "available", ""],
         ["3", "Error", "This row can't be read."],
