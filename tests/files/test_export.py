@@ -611,7 +611,8 @@ class TestWholeOrNotAtAll:
 
     @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.usefixtures("many")
-    def test_a_full_disk(self, tmp_path: Path, name: str) -> None:
+    def test_a_full_disk(self, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.dont_write_bytecode", True)  # of what is imported now, Python would keep 1,000 bytes
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
         try:
