@@ -15,6 +15,7 @@ LEFT = [
     "/admin/account/",
     "/admin/account/password/",
     "/admin/activity/?kind=deletion",
+    "/admin/activity/team/",
     "/admin/request_desk/requestrecord/desk/?request_id=nobody-sent-this",
     "/admin/request_desk/requestrecord/desk/?request_id=axe",
     "/admin/auth/group/1/change/",

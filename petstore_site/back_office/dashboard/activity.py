@@ -42,21 +42,26 @@ def activity(user: Any) -> dict[str, Any] | None:
         return None
     if others:
         rows = others[0].union(*others[1:], all=True).order_by()
-        events += [
-            Event(at, actor, verb, what, page_of(page, number) if number else "", note)
-            for at, actor, verb, what, note, page, number in rows
-        ]
+        events += map(event, rows)
     return {"events": sorted(events, key=lambda event: event.at, reverse=True)[:MOST]}
 
 
-def _categories() -> Any:
+def event(row: Any) -> Event:
+    """Return the line of the values of a row."""
+    at, actor, verb, what, note, page, number = row
+    return Event(at, actor, verb, what, page_of(page, number) if number else "", note)
+
+
+def categories() -> Any:
+    """Return the newest changes of categories, as values for `event`."""
     verbs = {"+": "added the category", "~": "changed the category", "-": "deleted the category"}
     verb = Case(*(When(history_type=kind, then=Value(words)) for kind, words in verbs.items()))
     there = Category.objects.filter(pk=OuterRef("id")).values("pk")
-    return _newest(Category.history, "categories_category", verb, Value(""), Subquery(there))
+    return _in_words(_newest(Category.history), "categories_category", verb, Value(""), Subquery(there))
 
 
-def _keys() -> Any:
+def keys(before: datetime | None = None, most: int = MOST) -> Any:
+    """Return the newest changes of keys, those before a time, as values for `event`."""
     former = APIKey.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
     verb = Case(
         When(history_type="+", then=Value("issued the key")),
@@ -65,16 +70,20 @@ def _keys() -> Any:
         default=Value("changed the key"),
     )
     was = {"was_revoked": former.values("revoked_at")[:1], "was_replaced": former.values("replaced_by")[:1]}
-    return _newest(APIKey.history, "apikeys_apikey", verb, F("key_id"), F("id"), **was)
+    return _in_words(_newest(APIKey.history, before, most), "apikeys_apikey", verb, F("key_id"), F("id"), **was)
 
 
-def _newest(history: Any, page: str, verb: Any, note: Any, number: Any, **was: Any) -> Any:
+def _newest(history: Any, before: datetime | None = None, most: int = MOST) -> Any:
     # The limit is in a query within: SQLite takes none in a part of a statement.
-    rows = history.filter(pk__in=history.order_by("-history_id").values("pk")[:MOST]).order_by()
+    older = history.filter(history_date__lt=before) if before else history.all()
+    return history.filter(pk__in=older.order_by("-history_date", "-history_id").values("pk")[:most]).order_by()
+
+
+def _in_words(rows: Any, page: str, verb: Any, note: Any, number: Any, **was: Any) -> Any:
     rows = rows.annotate(**{name: Subquery(values) for name, values in was.items()})
     rows = rows.annotate(verb=verb, note=note, page=Value(page), number=number)
     return rows.values_list("history_date", "actor", "verb", "name", "note", "page", "number")
 
 
-OTHERS: dict[str, Callable[[], Any]] = {"categories.view_category": _categories, "apikeys.view_apikey": _keys}
+OTHERS: dict[str, Callable[[], Any]] = {"categories.view_category": categories, "apikeys.view_apikey": keys}
 """By permission what else is in the list; all of it is read by one statement."""
