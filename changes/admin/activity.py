@@ -1,6 +1,5 @@
 """All changes to the animals: the list, one change with its animals, and the one page that asks before an undo."""
 
-import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC
@@ -36,8 +35,6 @@ from history.pages import sent_from
 from history.times import span_in_words, spans
 from pets.models import ImportRun, ImportState
 from pets.permissions import may_see_animals, may_see_imports
-
-logger = logging.getLogger(__name__)
 
 TABS = {
     "": "All",
@@ -120,29 +117,29 @@ def index(request: HttpRequest) -> HttpResponse:
     if not may_see_animals(request):
         filters = replace(filters, kind=Kind.IMPORT, animals=None)
         context |= {"tabs": [(Kind.IMPORT, TABS[Kind.IMPORT])]}
+    listed: list[Any]
     if filters.kind == Kind.IMPORT and may_see_imports(request.user):
-        runs, older = imports(filters, form.needle(), before, count=PER_PAGE)
-        listed: list[Any] = [run.change for run in runs if run.change]
+        runs, context["older"] = imports(filters, form.needle(), before, count=PER_PAGE)
+        listed = [run.change for run in runs if run.change]
         log.note(listed)
         names = describe(listed, request.user, actors)
         say(runs, request.user)
-        shown, template = {"runs": runs, "findable": "file, animal or reference"}, "imports.html"
+        context |= {"runs": runs, "findable": "file, animal or reference"}
     else:
-        page = log.changes(filters, before=before, count=PER_PAGE)
-        now = [] if before else _running(request.user)
-        working, previews = ([], []) if before else files(request.user)
-        keys = {change.key for change in now}
-        listed = [change for change in page.changes if change.key not in keys]
-        names = describe(listed, request.user, actors)
-        shown = {
-            "changes": listed,
-            "running": [*now, *working],
-            "previews": previews,
-        }
-        older, template = page.older, "list.html"
+        listed, context["older"] = log.changes(filters, before=before, count=PER_PAGE)
+        context |= {} if before else _on_top(request.user)
+        on_top = {change.key for change in context.get("changing", ())}
+        context["changes"] = [change for change in listed if change.key not in on_top]
+        names = describe(context["changes"], request.user, actors)
     people = sorted(((actor, names[actor][0]) for actor in actors), key=lambda pair: pair[1].casefold())
-    context |= shown | {"older": older, "filters": filters, "actors": people}
-    return _page(request, template, **context)
+    template = "imports.html" if "runs" in context else "list.html"
+    return _page(request, template, **context, filters=filters, actors=people)
+
+
+def _on_top(reader: Any) -> dict[str, list[Any]]:
+    """Return the changes and all else that runs now, and the previews of the reader."""
+    changing, (working, previews) = _running(reader), files(reader)
+    return {"changing": changing, "running": [*changing, *working], "previews": previews}
 
 
 def _running(reader: Any) -> list[Any]:
@@ -240,17 +237,23 @@ def _show(request: Any, change: Any) -> HttpResponse:
         "may_export": request.user.has_perm("pets.export_pet"),
     }
     if change.undone is not None:
-        if change.pk:
-            change.undone.undo_of = change
-        change.undone.known_undos = []
-        describe([change.undone], request.user)
-        context["undone"] = undone_in_words(change.undone, "set back" if change.undo_word == "Undo" else "changed")
+        context["undone"] = _undone(change, request.user)
     if change.may_undo and not change.why_not:
         context["plan"] = plan = undo_plan(change, named=False)
         context["chooses"] = plan.restores and not change.animal
     if change.run is not None:
         context |= facts(request, change.run)
     return _page(request, "change.html", **context)
+
+
+def _undone(change: Any, reader: Any) -> str:
+    """Return what the undo of a change did, and give that what the template shows of it."""
+    undo = change.undone
+    if change.pk:
+        undo.undo_of = change
+    undo.known_undos = []
+    describe([undo], reader)
+    return undone_in_words(undo, "set back" if change.undo_word == "Undo" else "changed")
 
 
 @require_safe
