@@ -103,7 +103,7 @@ def index(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
     filters = form.filters()
     before, actors = request.GET.get("before", ""), log.actors()
-    context = {
+    context: dict[str, Any] = {
         "title": "Activity",
         "form": form,
         "is_first": "before" not in request.GET,
