@@ -1,4 +1,4 @@
-"""What an import says of its file, beside the animals that it changed: for its page and for the list of imports."""
+"""What an import says of its file, beside the animals that it changed: for its page and for the tab of Activity."""
 
 from typing import Any
 

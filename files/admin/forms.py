@@ -218,8 +218,9 @@ class ColumnsForm(forms.Form):
 
     def read(self) -> str:
         """Return what the columns are read of, to see if something else is chosen."""
-        sheet = next((number for number, sheet, *_ in self.sheets() if sheet.name == self.match.how.sheet), "")
-        return f"{self.match.how.encoding or ''}:{sheet}:{self.match.how.header_row}"
+        how, names = self.match.how, [sheet.name for sheet in self.match.sheets]
+        sheet = names.index(how.sheet) + 1 if how.sheet in names else ""
+        return f"{how.encoding or ''}:{sheet}:{how.header_row}"
 
     def rows(self) -> list[tuple[int, list[tuple[str, bool]]]]:
         rows = self.match.first.rows

@@ -1,6 +1,6 @@
 """Changes of keys, accounts and roles, in Activity for who can see these; of the last two, Django's own log."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -37,7 +37,7 @@ def team(request: Any) -> HttpResponse:
         shown = [each for each in shown if each.at > events[PER_PAGE].at] or shown
     context = {
         "title": "Activity",
-        "days": _by_day(shown),
+        "events": shown,
         "older": shown[-1].at.isoformat() if len(shown) < len(events) else "",
         "is_first": before is None,
         "tabs": TABS.items() if may_see_animals(request) else (),
@@ -60,13 +60,6 @@ def _logged(models: list[str], before: datetime | None) -> list[Event]:
         )
         for entry in read[: PER_PAGE + 1]
     ]
-
-
-def _by_day(events: list[Event]) -> dict[Any, list[Event]]:
-    days: dict[Any, list[Event]] = {}
-    for each in events:
-        days.setdefault(each.at.astimezone(UTC).date(), []).append(each)
-    return days
 
 
 def _moment(text: str) -> datetime | None:

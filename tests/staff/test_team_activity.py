@@ -76,7 +76,7 @@ def test_no_line_is_lost_or_doubled_between_pages(root: Client, monkeypatch: pyt
     found, query = [], ""
     while True:
         page = root.get(f"{TEAM}{query}")
-        found += [event.what for events in page.context["days"].values() for event in events]
+        found += [event.what for event in page.context["events"]]
         if not page.context["older"]:
             break
         query = f"?before={page.context['older'].replace('+', '%2B')}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db.models import Case, F, OuterRef, Subquery, Value, When
@@ -28,6 +28,10 @@ class Event:
     url: str = ""
     note: str = ""
     change: Any = None
+
+    @property
+    def day(self) -> date:
+        return self.at.astimezone(UTC).date()
 
 
 def activity(user: Any) -> dict[str, Any] | None:
