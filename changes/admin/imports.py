@@ -124,7 +124,7 @@ def files(reader: Any) -> tuple[list[Any], list[Any]]:
     """Return the imports that run, with progress, if the reader can see imports, and the previews of the reader."""
     if not may_see_imports(reader):
         return [], []
-    is_open = Q(work=None) | Q(work__state="checked", run__state=ImportState.DRY_RUN)
+    is_open = Q(work__isnull=True) | Q(work__state="checked", run__state=ImportState.DRY_RUN)
     wanted = uploads().select_related("run").filter(Q(waits_since__isnull=False) | Q(uploaded_by=reader.pk) & is_open)
     working, previews = [], []
     for each in wanted[: 2 * MOST]:
