@@ -1,17 +1,14 @@
 """The commands for API keys: what they print, change and reject."""
 
 import json
-import stat
 from datetime import datetime, timedelta
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from commands.base import StoreCommand
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory
@@ -19,7 +16,6 @@ from tests.factories import APIKeyFactory
 pytestmark = pytest.mark.django_db
 
 DAY = timedelta(days=1)
-HOUR = timedelta(hours=1)
 DURATION = "must be such as 30min, 24h, 90d or 2w, and at most 36500d."
 KEY_ID = "must be the 8-character key ID that list_api_keys shows, never the whole key."
 MONTH = "1m may be minutes or months. Write 1min, or months in days or weeks, such as 30d."
@@ -208,7 +204,7 @@ class TestRotateOne:
         assert rejection("rotate_api_key", key.key_id) == sentence
 
 
-@pytest.mark.parametrize("command", ["rotate_api_key", "revoke_api_key", "show_api_key"])
+@pytest.mark.parametrize("command", ["rotate_api_key", "revoke_api_key"])
 def test_an_unknown_key(command: str) -> None:
     assert rejection(command, "00000000") == "No key has the ID 00000000. List the keys with list_api_keys --all."
 
@@ -287,88 +283,12 @@ class TestRotateMany:
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
-            ([], "Error: one of the arguments --expiring-within --all is required"),
-            (["--all"], "argument --all: needs --secrets-file, for so many secrets."),
-            (
-                ["--all", "--expiring-within", "1d"],
-                "Error: argument --expiring-within: not allowed with argument --all",
-            ),
+            ([], "Error: the following arguments are required: --expiring-within"),
             (["--expiring-within", "soon"], f"Error: argument --expiring-within: {DURATION}"),
         ],
     )
     def test_rejects(self, arguments: list[str], sentence: str) -> None:
         assert rejection("rotate_api_keys", *arguments) == sentence
-
-
-class TestRotateAll:
-    @pytest.fixture
-    def keys_of_all_kinds(self) -> dict[str, APIKey]:
-        now = timezone.now()
-        new = APIKeyFactory(name="new", expires_at=now + 90 * DAY)
-        return {
-            "endless": APIKeyFactory(name="endless"),
-            "new": new,
-            "in its grace": APIKeyFactory(name="new", expires_at=now + 5 * DAY, replaced_by=new),
-            "revoked": APIKeyFactory(revoked_at=now),
-            "expired": APIKeyFactory(expires_at=now),
-        }
-
-    def test_every_key_that_works_is_replaced_or_ends(
-        self, keys_of_all_kinds: dict[str, APIKey], tmp_path: Path
-    ) -> None:
-        file = tmp_path / "new-keys"
-        before = timezone.now()
-        out = run("rotate_api_keys", "--all", "--grace", "2h", "--secrets-file", str(file))
-        assert out == f"Rotated 2 keys. The new keys are in {file}. Send them out, then delete it.\n"
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-        for each, name in zip(lines, ("new", "endless"), strict=True):
-            old = keys_of_all_kinds[name]
-            new = replaced(old)
-            assert each == shown(new, key=each["key"], replaces=shown(old))
-            assert keys.digest(each["key"]) == new.digest
-            assert each["key"] not in out
-        for name in ("endless", "new", "in its grace"):
-            key = keys_of_all_kinds[name]
-            key.refresh_from_db()
-            assert key.expires_at is not None
-            assert before + 2 * HOUR <= key.expires_at <= timezone.now() + 2 * HOUR
-
-    def test_a_key_that_is_revoked_before_you_confirm_is_left(
-        self, keys_of_all_kinds: dict[str, APIKey], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(StoreCommand, "confirm", lambda *_, **__: keys_of_all_kinds["new"].revoke())
-        out = run("rotate_api_keys", "--all", "--secrets-file", str(tmp_path / "new-keys"))
-        assert out.startswith("Rotated 1 key.")
-        assert APIKey.objects.not_replaced().filter(name="new").get().revoked_at
-
-    def test_preview(self, keys_of_all_kinds: dict[str, APIKey]) -> None:
-        lines = run("rotate_api_keys", "--all", "--dry-run").splitlines()
-        listed = [keys_of_all_kinds[name].key_id for name in ("new", "endless", "in its grace")]
-        assert [line.split()[0] for line in lines] == ["KEY", *listed, "Dry"]
-        assert lines[-1] == (
-            "Dry run: 2 keys would be rotated. The grace period of 1 key that was replaced before would be shortened."
-        )
-        assert APIKey.objects.count() == 5
-
-    def test_json_has_no_secrets_if_there_is_a_file(self, tmp_path: Path) -> None:
-        old = APIKeyFactory()
-        out = run_json("rotate_api_keys", "--all", "--secrets-file", str(tmp_path / "new-keys"))
-        assert out == [shown(replaced(old), replaces=shown(old))]
-
-    def test_a_file_that_exists_is_not_touched(self, tmp_path: Path) -> None:
-        APIKeyFactory()
-        file = tmp_path / "new-keys"
-        file.write_text("the last ones")
-        sentence = f"Nothing changed. {file} exists. Name a new file."
-        assert rejection("rotate_api_keys", "--all", "--secrets-file", str(file)) == sentence
-        assert file.read_text() == "the last ones"
-
-    def test_a_file_that_cannot_be_written(self, tmp_path: Path) -> None:
-        APIKeyFactory()
-        file = tmp_path / "missing" / "new-keys"
-        sentence = f"Nothing changed. {file} cannot be written: No such file or directory."
-        assert rejection("rotate_api_keys", "--all", "--secrets-file", str(file)) == sentence
 
 
 class TestRevoke:
@@ -441,20 +361,3 @@ class TestList:
     def test_rejects(self) -> None:
         sentence = "Error: argument --expiring-within: not allowed with argument --all"
         assert rejection("list_api_keys", "--all", "--expiring-within", "2d") == sentence
-
-
-class TestShow:
-    def test_all_of_a_key(self) -> None:
-        key = APIKeyFactory(name="Shop", contact="shop@example.com", rate_limit="600/min", last_used_at=timezone.now())
-        assert run("show_api_key", key.key_id) == (
-            f"Key ID:      {key.key_id}\nName:        Shop\nContact:     shop@example.com\nState:       active\n"
-            f"Scope:       write\nLimit:       600/min\nCreated:     {minute(key.created_at)}\nExpires:     never\n"
-            f"Last used:   {minute(key.last_used_at)}\nRevoked:     never\nReplaces:    -\nReplaced by: -\n"
-        )
-        assert run_json("show_api_key", key.key_id) == shown(key, replaces=None)
-
-    def test_both_ends_of_a_rotation(self) -> None:
-        old = APIKeyFactory()
-        new, _ = old.rotate(grace=DAY)
-        assert run("show_api_key", old.key_id).endswith(f"Replaces:    -\nReplaced by: {new.key_id}\n")
-        assert run_json("show_api_key", new.key_id) == shown(new, replaces=old.key_id)

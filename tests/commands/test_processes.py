@@ -47,18 +47,16 @@ def due(database: Database) -> str:
         "issue_api_key Shop --secret-only",
         "rotate_api_key {due}",
         "rotate_api_keys --expiring-within 14d --json",
-        "rotate_api_keys --all --secrets-file {file}",
         "create_admin ada",
         "create_admin clerk --reset --password-only",
     ],
 )
 def test_no_secret_is_kept_that_nobody_could_read(
-    shell: Shell, database: Database, due: str, tmp_path: Path, *, command: str, line: str, ended: Ended
+    shell: Shell, database: Database, due: str, *, command: str, line: str, ended: Ended
 ) -> None:
-    before, file = database.secrets(), tmp_path / "new-keys"
-    assert shell(line.format(f"manage {command.format(due=due, file=file)}")) == ended
+    before = database.secrets()
+    assert shell(line.format(f"manage {command.format(due=due)}")) == ended
     assert database.secrets() == before
-    assert not file.exists()
 
 
 @pytest.mark.parametrize(("line", "ended"), UNREADABLE[:1])
@@ -97,25 +95,7 @@ def test_a_key_whose_commit_fails_is_said_to_be_void(shell: Shell, database: Dat
     before = database.secrets()
     status, out, err = shell("manage issue_api_key Shop --secret-only")
     assert (status, out.startswith("pets_test_")) == (1, True)
-    assert err.startswith("The commit failed. No key printed above works, unless show_api_key finds it.\n")
-    assert database.secrets() == before
-
-
-@pytest.fixture
-def _one_key(shell: Shell) -> None:
-    """Issue a key that no other test has replaced."""
-    assert shell("manage issue_api_key Fresh").status == 0
-
-
-@pytest.mark.usefixtures("_one_key", "_commits_fail")
-def test_a_file_of_keys_whose_commit_fails_stays_and_is_said_to_be_void(
-    shell: Shell, database: Database, tmp_path: Path
-) -> None:
-    """The outcome of a COMMIT may be unknown: then the file has the only copy of keys that work."""
-    before, file = database.secrets(), tmp_path / "new-keys"
-    status, out, err = shell(f"manage rotate_api_keys --all --secrets-file {file}")
-    assert (status, out.startswith("Rotated "), file.read_text() != "") == (1, True, True)
-    assert err.startswith(f"The commit failed. No key in {file} works, unless show_api_key finds it.\n")
+    assert err.startswith("The commit failed. No key printed above works, unless list_api_keys lists it.\n")
     assert database.secrets() == before
 
 
@@ -135,7 +115,12 @@ def test_a_command_needs_neither_standard_input_nor_standard_error(shell: Shell)
 def test_what_was_done_stays_done(shell: Shell) -> None:
     key = json.loads(shell("manage issue_api_key Lost --json").out)["key_id"]
     assert shell(f"manage revoke_api_key {key} > /dev/full") == Ended(0, "", f"Done. {NO_SPACE}")
-    assert json.loads(shell(f"manage show_api_key {key} --json").out)["state"] == "revoked"
+    assert state_of(shell, key) == "revoked"
+
+
+def state_of(shell: Shell, key_id: str) -> str:
+    keys = json.loads(shell("manage list_api_keys --all --json").out)
+    return next(str(key["state"]) for key in keys if key["key_id"] == key_id)
 
 
 def all_of(terminal: int) -> str:
@@ -166,7 +151,7 @@ def test_a_terminal_is_asked(
     shown = all_of(terminal)
     assert f'Revoke key {key} of "Lost" for good? [y/N] ' in shown
     assert said in shown
-    assert json.loads(shell(f"manage show_api_key {key} --json").out)["state"] == state
+    assert state_of(shell, key) == state
 
 
 def test_a_key_that_is_replaced_while_the_terminal_is_asked(shell: Shell, environment: dict[str, str]) -> None:
@@ -238,8 +223,8 @@ def test_json_for_every_end(shell: Shell, line: str, status: int, state: str, me
 
 
 def test_usage_leaves_out_the_options_of_django(shell: Shell) -> None:
-    assert shell("manage show_api_key") == Ended(
-        2, "", "the following arguments are required: KEY_ID\nOptions: manage.py help show_api_key\n"
+    assert shell("manage revoke_api_key") == Ended(
+        2, "", "the following arguments are required: KEY_ID\nOptions: manage.py help revoke_api_key\n"
     )
     options = "--settings=petstore_site.settings --no-color --traceback -v 0"
     assert shell(f"manage list_api_keys {options}").status == 0

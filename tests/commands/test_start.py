@@ -38,7 +38,7 @@ COMMANDS = [
     "issue_api_key Shop",
     "list_api_keys",
     "purge_expired",
-    "show_api_key -h",
+    "revoke_api_key -h",
 ]
 
 
