@@ -277,7 +277,6 @@ lock: python
 		$(COMPILE) --python-version 3.11 base.in -o base.txt && \
 		$(COMPILE) --python-version 3.11 -c base.txt dev.in -o dev.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt opentelemetry.in -o opentelemetry.txt && \
-		$(COMPILE) --python-version 3.11 -c dev.txt sentry.in -o sentry.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt clients.in -o clients.txt && \
 		$(COMPILE) --python-version 3.13 --override django61.in dev.in -o django61.txt
 
@@ -289,12 +288,12 @@ CHECKS ?= lint test-all
 release: $(DEV)
 	@$(PY) -m deploy.release '$(VERSION)' $(if $(DRY_RUN),--dry-run) --checks '$(CHECKS)'
 
-# The extras have files of their own.
+# The extra has a file of its own.
 SBOM := var/sbom
 
 sbom: $(DEV)
 	@mkdir -p $(SBOM)
-	@for lock in base opentelemetry sentry; do \
+	@for lock in base opentelemetry; do \
 		$(PY) -W ignore -m cyclonedx_py requirements requirements/$$lock.txt --pyproject pyproject.toml \
 			--output-reproducible --output-file $(SBOM)/$$lock.cdx.json || exit; \
 	done

@@ -5,7 +5,6 @@ import sys
 from typing import Any
 
 from django.apps import AppConfig
-from django.conf import settings
 from django.contrib.admin import autodiscover
 from django.contrib.admin.apps import SimpleAdminConfig
 from django.contrib.admin.checks import check_admin_app, check_dependencies
@@ -34,10 +33,6 @@ class PetstoreSiteConfig(AppConfig):
         request_finished.connect(end_request)
         pre_create_historical_record.connect(sign)
         begin_command(sys.argv)
-        if settings.SENTRY_DSN:
-            from petstore_site.serving import error_reports  # noqa: PLC0415 - its packages are an extra
-
-            error_reports.start()
         if not gc.isenabled():  # `manage.py` begins so; all is loaded now, and stays
             gc.freeze()
             gc.enable()

@@ -57,14 +57,12 @@ BASE_PATH = base_path(STAGING_URL if PETSTORE_ENVIRONMENT == "staging" else PROD
 
 FORCE_SCRIPT_NAME = BASE_PATH or None
 
-# --- Traces and error reports, off by default ---------------------------------------------------
+# --- Traces, off by default ---------------------------------------------------------------------
 
 TRACES_URL = env["OTEL_EXPORTER_OTLP_ENDPOINT"]
 """The collector of OpenTelemetry that traces are sent to. Its exporter reads this and other `OTEL_` variables."""
 
-SENTRY_DSN = env["SENTRY_DSN"]
 SECURITY_CONTACT = env["SECURITY_CONTACT"]
-"""Where errors are reported."""
 
 # --- What the service is made of ----------------------------------------------------------------
 

@@ -173,8 +173,8 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
             for text in ("security@petstore.example", "http://petstore.example/security", "mailto:a@b\nExpires: never", "https://a b")
         ],
         *[
-            ({"SENTRY_DSN": url}, "SENTRY_DSN: must be https://KEY@HOST/PROJECT, as Sentry shows it.")
-            for url in ("https://sentry.example/7", "https://hunter2@sentry.example/", "ftp://hunter2@sentry.example/7")
+            ({name: "https://hunter2@h/7"}, f"{name}: is gone. Remove it, and collect the lines of the log with the level ERROR instead.")
+            for name in ("SENTRY_DSN", "SENTRY_DSN_FILE")
         ],
         *[
             ({"CACHE_URL": url}, CACHE_FORMS)

@@ -79,7 +79,9 @@ def collector_address(text: str) -> str:
     sentence = "must be an http or https address, such as http://collector:4318."
     if split(text, sentence).scheme not in {"http", "https"}:
         raise ValueError(sentence)
-    _need("opentelemetry", "opentelemetry")
+    if find_spec("opentelemetry") is None:
+        sentence = "needs more packages: pip install --require-hashes -r requirements/opentelemetry.txt"
+        raise ValueError(sentence)
     return text
 
 
@@ -89,19 +91,3 @@ def contact_address(text: str) -> str:
         sentence = "must be an address such as mailto:security@petstore.example, or of a page with https."
         raise ValueError(sentence)
     return text
-
-
-def sentry_address(text: str) -> str:
-    """Return the address of a project in Sentry, as it was given."""
-    sentence = "must be https://KEY@HOST/PROJECT, as Sentry shows it."
-    parts = split(text, sentence)
-    if parts.scheme not in {"http", "https"} or not parts.username or not parts.path[-1:].isdecimal():
-        raise ValueError(sentence)
-    _need("sentry_sdk", "sentry")
-    return text
-
-
-def _need(module: str, lock: str) -> None:
-    if find_spec(module) is None:
-        sentence = f"needs more packages: pip install --require-hashes -r requirements/{lock}.txt"
-        raise ValueError(sentence)

@@ -12,7 +12,6 @@ from petstore_site.configuration.addresses import (
     collector_address,
     contact_address,
     origins,
-    sentry_address,
 )
 from petstore_site.configuration.env import ByEnvironment, Env, Variable, choice, flag, integer, items
 from rest.rates import parse_rate
@@ -138,11 +137,6 @@ GROUPS: dict[str, list[Variable]] = {
             "OTEL_EXPORTER_OTLP_ENDPOINT", collector_address, "",
             "The OpenTelemetry collector that gets traces. See [Traces](monitoring.md#traces).",
         ),
-        Variable(
-            "SENTRY_DSN", sentry_address, "",
-            "Where errors are reported, without values. See [Error reports](monitoring.md#error-reports).",
-            is_secret=True,
-        ),
     ],
 }
 # fmt: on
@@ -151,6 +145,7 @@ GROUPS: dict[str, list[Variable]] = {
 GONE = {
     "API_IN_EVENT_LOOP": "is gone. Remove it: the responses are the same.",
     "DATABASE_STANDBY_URL": "is gone. Remove it: no standby is read, and clients retry until Patroni has promoted one.",
+    "SENTRY_DSN": "is gone. Remove it, and collect the lines of the log with the level ERROR instead.",
 }
 """Settings of former releases: what to do if one is still set. One with a secret can be set as `NAME_FILE` too."""
 

@@ -29,7 +29,6 @@ HEAVY = {
     "pygments",
     "redis",
     "requests",
-    "sentry_sdk",
     "yaml",
 }
 COMMANDS = [
