@@ -5,13 +5,10 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.urls import reverse
-from django.utils.feedgenerator import Atom1Feed
 from django.utils.safestring import SafeString
 
 from petstore_site.apikeys.routes import address_of
 from petstore_site.portal import documents
-from petstore_site.portal.code import SERVED_ORIGIN
 
 FILE = settings.BASE_DIR / "CHANGELOG.md"
 FOR_CALLERS = "API"
@@ -55,35 +52,3 @@ def deprecations() -> list[dict[str, Any]]:
 def context() -> dict[str, Any]:
     """Return what the template of the changelog shows."""
     return {"releases": releases(), "deprecations": deprecations()}
-
-
-def feed() -> str:
-    """Return the releases and deprecations as an Atom feed, newest first."""
-    page = SERVED_ORIGIN + reverse("changelog")
-    atom = Atom1Feed(
-        title="Pet Store API changelog",
-        link=page,
-        description="",
-        feed_url=SERVED_ORIGIN + reverse("changelog-feed"),
-        author_name="Pet Store",
-    )
-    for title, at, text, link in sorted(_entries(page), key=lambda entry: entry[1], reverse=True):
-        atom.add_item(title=title, link=link, description=text, unique_id=link, pubdate=at, updateddate=at)
-    return atom.writeString("utf-8")
-
-
-def _entries(page: str) -> list[tuple[str, datetime, str, str]]:
-    released = [
-        (f"Version {one.version}", one.released_at, str(one.text), f"{page}#v{one.version}")
-        for one in releases()
-        if one.released_at
-    ]
-    return released + [
-        (
-            f"GET {one['path']} is deprecated",
-            one["since"],
-            f"<p>We plan to remove it on {one['sunset']:%-d %B %Y}. Use GET {one['successor']} instead.</p>",
-            f"{page}#deprecated-{one['route']}",
-        )
-        for one in deprecations()
-    ]

@@ -1,14 +1,13 @@
 """The pages as Markdown, to paste or for programs to read, and `/llms.txt`, which lists them (llmstxt.org)."""
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from petstore_site.portal import changelog, clients, pages, reference
+from petstore_site.portal import changelog, clients, pages
 from petstore_site.portal.code import SERVED_ORIGIN, SERVED_URL, here
 from petstore_site.portal.documents import address_of, change_parts, with_own_addresses
 from rest.errors import ErrorCode
@@ -67,54 +66,12 @@ def _changelog() -> str:
     return "# Changelog\n\n" + "\n".join(f"{title}\n\n{change}" for title, change in changes if change)
 
 
-def _reference() -> str:
-    info = reference.document()["info"]
-    parts = [f"# {info['title']} {info['version']}", info["description"], *_operations(), *_objects()]
-    return "\n\n".join(parts) + "\n"
-
-
-def _operations() -> Iterator[str]:
-    for one in reference.operations():
-        path = reference.document()["paths"][one["path"]][one["method"].lower()]
-        yield f"## {one['summary']}\n\n`{one['method']} /v1{one['path']}`"
-        yield path["description"]
-        yield _table(("parameter", "in", "type", "required", "meaning"), map(_parameter, path["parameters"]))
-        if one["body_example"]:
-            body = f": [{name}](#{name.lower()})" if (name := one["body_object"]) else ""
-            yield f"Body, as `application/json`{body}. For example: `{one['body_example']}`"
-        yield _table(("status", "meaning"), ((status, one["description"]) for status, one in path["responses"].items()))
-
-
-def _parameter(one: dict[str, Any]) -> tuple[str, ...]:
-    required = "yes" if one["required"] else "no"
-    return (f"`{one['name']}`", one["in"], _type(one["schema"]), required, one["description"])
-
-
-def _objects() -> Iterator[str]:
-    for name, schema in reference.document()["components"]["schemas"].items():
-        if schema["type"] == "object":
-            fields = schema["properties"].items()
-            rows = ((f"`{field}`", _type(one), one.get("description", "")) for field, one in fields)
-            yield f"## {name}\n\n{schema.get('description', '')}\n\n{_table(('field', 'type', 'meaning'), rows)}"
-
-
-def _type(schema: dict[str, Any]) -> str:
-    resolved = reference.resolve(schema)
-    return ", ".join(resolved.get("enum", [])) or str(resolved["type"])
-
-
-def _table(head: tuple[str, ...], rows: Any) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(' '.join(cell.split()) for cell in line)} |" for line in lines)
-
-
 PAGES: dict[str, Callable[[], str]] = {
     "guide": lambda: pages.GUIDE.read_text(encoding="utf-8"),
-    "reference": _reference,
     "clients": _clients,
     "changelog": _changelog,
 }
-"""Name of the page → what writes it. The landing page says nothing that the guide does not."""
+"""Name of the page → what writes it. The guide and the description have all that the other pages say."""
 
 
 def llms() -> str:

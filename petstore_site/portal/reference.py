@@ -81,7 +81,6 @@ def _operation(path: str, method: str, operation: Schema) -> dict[str, Any]:
         "parameter_groups": list(_parameter_groups(operation, example.path)),
         "body_fields": _fields(resolve(body)) if body else [],
         "body_example": example.body,
-        "body_object": _object_of(body) if body else "",
         "success": {"status": success, "text": inline(responses[success]["description"])},
         "response_headers": list(_response_headers(responses)),
         "header_names": " ".join(dict.fromkeys(header["name"] for header in _response_headers(responses))),
@@ -148,12 +147,6 @@ def resolve(schema: Schema) -> Schema:
     for part in inner["$ref"].removeprefix("#/").split("/"):
         found = found[part]
     return found
-
-
-def _object_of(schema: Schema) -> str:
-    """Return the name of the object that a reference leads to, nothing for a schema without a name."""
-    inner: Schema = schema.get("allOf", [schema])[0]
-    return str(inner.get("$ref", "")).rpartition("/")[2]
 
 
 def _codes(operation: Schema) -> Iterator[dict[str, Any]]:

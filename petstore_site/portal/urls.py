@@ -12,7 +12,6 @@ urlpatterns = [
     path("docs/clients/", views.page, {"name": "clients"}, name="clients"),
     path("docs/clients/<str:name>", views.client_package, name="client-package"),
     path("docs/changelog/", views.page, {"name": "changelog"}, name="changelog"),
-    path("docs/changelog/feed.atom", views.file, {"name": "changelog-feed"}, name="changelog-feed"),
     path("llms.txt", views.file, {"name": "llms"}, name="llms"),
     re_path(rf"^docs/(?P<name>{'|'.join(markdown.PAGES)})\.md\Z", views.markdown_page, name="markdown"),
     path("docs/errors/<str:code>.md", views.markdown_page, name="error-markdown"),
@@ -24,5 +23,4 @@ urlpatterns = [
     path("docs/errors/", views.error_list, name="error-list"),
     path("docs/errors/<str:code>", views.page, {"name": "error"}, name="error-help"),
     path("docs/petstore.http", views.file, {"name": "http-file"}, name="http-file"),
-    path("docs/petstore.postman_collection.json", views.file, {"name": "collection"}, name="collection"),
 ]

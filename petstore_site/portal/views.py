@@ -18,7 +18,7 @@ from django.views.decorators.gzip import gzip_page
 from commands import version as release
 from petstore_site import errors
 from petstore_site.errors import read_only
-from petstore_site.portal import changelog, clients, downloads, markdown, pages, reference, search
+from petstore_site.portal import changelog, clients, markdown, pages, reference, search
 from petstore_site.portal.code import SERVED_HOST, SERVED_ORIGIN, SERVED_URL
 from petstore_site.portal.environment import environment
 from rest.errors import CODES
@@ -225,8 +225,6 @@ class File(NamedTuple):
 FILES = {
     "llms": File(markdown.llms, TEXT),
     "search-index": File(_search_index, "application/json"),
-    "changelog-feed": File(changelog.feed, "application/atom+xml; charset=utf-8"),
-    "http-file": File(downloads.http_file, TEXT, "petstore.http"),
-    "collection": File(downloads.collection, "application/json", "petstore.postman_collection.json"),
+    "http-file": File(pages.http_file, TEXT, "petstore.http"),
 }
 """By the names of their addresses."""

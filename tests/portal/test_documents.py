@@ -4,19 +4,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from django.conf import settings
-from django.test import Client
 
 from commands import PROJECT
-from petstore_site.portal import changelog, clients, documents, downloads, pages, views
+from petstore_site.portal import changelog, clients, documents, pages, views
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read, text_of
 from tests.server import ROOT
-
-ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 class TestMarkdown:
@@ -89,7 +85,7 @@ class TestGuide:
 
 
 @pytest.mark.parametrize(
-    "file", [changelog.FILE, clients.RELEASED, downloads.HTTP_FILE, pages.ERRORS, pages.GUIDE, PROJECT]
+    "file", [changelog.FILE, clients.RELEASED, pages.HTTP_FILE, pages.ERRORS, pages.GUIDE, PROJECT]
 )
 def test_a_container_has_what_the_pages_are_made_of(file: Path) -> None:
     name = file.relative_to(ROOT).parts[0]
@@ -146,24 +142,6 @@ class TestChangelog:
         assert '<time datetime="2027-03-04">4 March 2027</time>' in page
         assert '<strong>Paging</strong> by <a href="/docs/guide/#lists-and-paging"><code>Link</code></a>.' in page
         assert "Not for callers" not in page
-
-    @pytest.mark.usefixtures("_history")
-    def test_the_feed(self, client: Client) -> None:
-        answer = client.get("/docs/changelog/feed.atom")
-        assert answer["Content-Type"] == "application/atom+xml; charset=utf-8"
-        feed = ET.fromstring(answer.content)
-        entries = [
-            (entry.findtext(f"{ATOM}title"), entry.findtext(f"{ATOM}updated"), entry.findtext(f"{ATOM}id"))
-            for entry in feed.iter(f"{ATOM}entry")
-        ]
-        page = "http://testserver/docs/changelog/"
-        assert entries == [
-            ("Version 1.5.0", "2027-03-04T00:00:00+00:00", f"{page}#v1.5.0"),
-            ("GET /v1/pets/{petId} is deprecated", "2026-11-21T00:00:00+00:00", f"{page}#deprecated-pet-detail"),
-        ]
-        (first, second) = (entry.findtext(f"{ATOM}summary") or "" for entry in feed.iter(f"{ATOM}entry"))
-        assert "<strong>Paging</strong>" in first
-        assert second == "<p>We plan to remove it on 5 December 2030. Use GET /v1/pets instead.</p>"
 
     def test_deprecations_have_their_dates(self, read: Read) -> None:
         page = text_of(read("/docs/changelog/"))

@@ -1,14 +1,11 @@
 """The pages as Markdown, and `/llms.txt`."""
 
-import json
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from django.test import Client
 
-from petstore_site.portal import clients, markdown, reference
+from petstore_site.portal import clients, markdown
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read, text_of
 from tests.server import ROOT
@@ -40,48 +37,6 @@ def test_the_guide_is_the_whole_document(read: Read) -> None:
     headings = re.findall(r"^#+ .+$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert re.findall(r"^#+ .+$", read("/docs/guide.md"), re.MULTILINE) == headings
     assert 'curl "http://testserver/v1/pets?status=available&limit=3"' in read("/docs/guide.md")
-
-
-def test_the_reference_has_every_operation_parameter_code_and_field(read: Read, description: dict[str, Any]) -> None:
-    text = read("/docs/reference.md")
-    for path, item in description["paths"].items():
-        for method, operation in item.items():
-            part = markdown.part(text, f"## {operation['summary']}")
-            assert part.startswith(f"`{method.upper()} /v1{path}`")
-            assert operation["description"] in part
-            assert set(re.findall(r"^\| `([\w-]+)` \|", part, re.MULTILINE)) == {
-                one["name"] for one in operation["parameters"]
-            }
-            assert re.findall(r"^\| (\d+) \|", part, re.MULTILINE) == list(operation["responses"])
-    for name in ("NewPet", "Pet", "Error", "Category"):
-        fields = re.findall(r"^\| `(\w+)` \|", markdown.part(text, f"## {name}"), re.MULTILINE)
-        assert fields == list(description["components"]["schemas"][name]["properties"])
-
-
-@pytest.fixture
-def with_a_change(description: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A description with an operation such as no version of the API has yet."""
-    item, schemas = description["paths"]["/pets/{petId}"], description["components"]["schemas"]
-    schemas["PetChange"] = {"type": "object", "properties": {"status": schemas["Pet"]["properties"]["status"]}}
-    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/PetChange"}}}}
-    item["patch"] = item["get"] | {"operationId": "changePet", "summary": "Change an animal", "requestBody": body}
-    monkeypatch.setattr(reference, "description", lambda: json.dumps(description))
-    made = (reference.document, reference.operations, reference._common_codes)
-    for each in made:
-        each.cache_clear()
-    yield
-    for each in made:
-        each.cache_clear()
-
-
-@pytest.mark.usefixtures("with_a_change")
-def test_a_body_is_called_by_its_own_name() -> None:
-    text = markdown.page("reference")
-    bodies = re.findall(r"^Body, as `application/json`: (.+?)\. For example: `(.+)`$", text, re.MULTILINE)
-    assert bodies == [
-        ("[NewPet](#newpet)", '{"name": "Biscuit", "categoryId": 5}'),
-        ("[PetChange](#petchange)", '{"status": "available"}'),
-    ]
 
 
 @pytest.mark.parametrize("code", ErrorCode)
@@ -124,7 +79,6 @@ def test_nothing_else_is_there(client: Client, path: str) -> None:
 
 def test_each_page_has_its_own(read: Read) -> None:
     pages = {
-        "/docs/": "reference",
         "/docs/guide/": "guide",
         "/docs/clients/": "clients",
         "/docs/changelog/": "changelog",
@@ -132,4 +86,5 @@ def test_each_page_has_its_own(read: Read) -> None:
     for page, name in pages.items():
         assert f'data-address="/docs/{name}.md"' in read(page)
     assert 'data-address="/docs/errors/rate_limited.md"' in read("/docs/errors/rate_limited")
-    assert 'data-address="' not in read("/").replace('data-address=""', "")
+    for page in ("/", "/docs/"):
+        assert 'data-address="' not in read(page).replace('data-address=""', "")
