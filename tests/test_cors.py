@@ -25,20 +25,6 @@ def test_off_by_default(api: ApiClient) -> None:
 
 
 @pytest.mark.usefixtures("open_to_the_shop")
-def test_answers_and_errors(api: ApiClient, stranger: ApiClient) -> None:
-    answers = [
-        api.get("/v1/pets", Origin=SHOP),
-        api.get("/v1/pets?limit=0", Origin=SHOP),
-        stranger.get("/v1/pets", Origin=SHOP),
-    ]
-    assert [answer.status_code for answer in answers] == [200, 400, 401]
-    for answer in answers:
-        assert answer["Access-Control-Allow-Origin"] == SHOP
-        assert set(answer["Access-Control-Expose-Headers"].split(", ")) >= {"Link", "ETag", "Location", "X-Request-ID"}
-        assert "origin" in answer["Vary"].lower()
-
-
-@pytest.mark.usefixtures("open_to_the_shop")
 def test_other_origins_and_pages_get_nothing(api: ApiClient) -> None:
     for answer in (api.get("/v1/pets", Origin="https://evil.example"), api.get("/", Origin=SHOP)):
         assert "Access-Control-Allow-Origin" not in answer.headers
@@ -51,15 +37,6 @@ def test_preflight(stranger: ApiClient) -> None:
     assert (answer.status_code, answer.content, answer["Allow"]) == (204, b"", "GET, POST, HEAD, OPTIONS")
     assert answer["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS, POST"
     assert "idempotency-key" in answer["Access-Control-Allow-Headers"]
-
-
-@pytest.mark.usefixtures("open_to_the_shop")
-@pytest.mark.parametrize("path", ["/v1/pets", "/v1/pets/1", "/v1/categories"])
-def test_a_preflight_of_another_origin_gets_allow_alone(stranger: ApiClient, path: str) -> None:
-    answer = stranger("OPTIONS", path, Origin="https://evil.example", Access_Control_Request_Method="GET")
-    assert (answer.status_code, answer.content) == (204, b"")
-    assert "GET" in answer["Allow"]
-    assert not [name for name in answer.headers if name.startswith("Access-Control")]
 
 
 def test_a_preflight_while_cors_is_off(stranger: ApiClient) -> None:

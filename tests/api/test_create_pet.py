@@ -26,7 +26,6 @@ NOT_OBJECT = "The request body must be a JSON object."
 TOO_DEEP = "The request body must be nested at most 32 levels deep."
 TOO_LARGE = "The request body must have at most 65,536 bytes."
 MEDIA_TYPE = "Content-Type must be application/json, in UTF-8."
-COMPRESSED = "Content-Encoding is not supported: the request body must not be compressed."
 
 
 def test_the_animal_and_where_it_is(api: ApiClient, category: Category) -> None:
@@ -172,20 +171,6 @@ def test_only_json_in_utf_8(api: ApiClient, category: Category, content_type: st
     answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk}, Content_Type=content_type)
     assert (answer.status_code, answer.json()) == (415, error("unsupported_media_type", MEDIA_TYPE, 415))
     assert not Pet.objects.exists()
-
-
-@pytest.mark.parametrize(
-    "content_type",
-    [
-        "application/json; charset=UTF-8",
-        'application/json;charset="utf-8"',
-        "Application/JSON",
-        "application/json; x=y",
-    ],
-)
-def test_forms_of_the_media_type(api: ApiClient, category: Category, content_type: str) -> None:
-    answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk}, Content_Type=content_type)
-    assert answer.status_code == 201
 
 
 def test_the_last_of_repeated_fields_is_checked_stored_and_compared(api: ApiClient, category: Category) -> None:

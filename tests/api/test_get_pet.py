@@ -2,28 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from categories.models import Category
-from tests.conftest import ApiClient, error
+from tests.conftest import ApiClient
 from tests.defects import defect
 from tests.factories import PetFactory
-
-NOT_FOUND = error("pet_not_found", "No animal has this ID.", 404)
-
-
-@pytest.mark.parametrize(
-    "pet_id",
-    [
-        "9223372036854775807", "9223372036854775808", "0", "-1", "01", "1.0", "1e0", "+1", "abc", "null", "%00", "%D9%A1",
-        "1%0A", "1%20", "9" * 300, "9" * 5000, "1;2", "%2e%2e", "%C3%28", "1,1",
-    ],
-)  # fmt: skip
-def test_what_names_no_animal(api: ApiClient, category: Category, pet_id: str) -> None:
-    PetFactory(category=category, pk=1)
-    answer = api.get(f"/v1/pets/{pet_id}")
-    assert (answer.status_code, answer.json()) == (404, NOT_FOUND)
-    assert answer["Sunset"] == "Thu, 05 Dec 2030 00:00:00 GMT"
 
 
 def test_deprecated_on_every_answer(api: ApiClient, stranger: ApiClient, category: Category, settings: Any) -> None:

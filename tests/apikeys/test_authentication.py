@@ -9,7 +9,6 @@ import pytest
 from django.test import RequestFactory
 from django.utils import timezone
 from django.utils.http import http_date
-from drf_spectacular.generators import SchemaGenerator
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -62,18 +61,6 @@ class TestAccepted:
         answer = get(form.format(APIKeyFactory().secret))
         assert (answer.status_code, answer.json()) == (200, [])
 
-    @pytest.mark.parametrize("columns", [{}, {"scope": "read"}, {"expires_at": timezone.now() + timedelta(days=1)}])
-    def test_keys(self, columns: dict[str, Any]) -> None:
-        assert get(f"Bearer {APIKeyFactory(**columns).secret}").status_code == 200
-
-    def test_what_the_request_gets(self) -> None:
-        key = APIKeyFactory(name="Shop", scope="read", rate_limit="5/s")
-        user, auth = BearerKeyAuthentication().authenticate(request(f"Bearer {key.secret}"))
-        assert (user, auth) == (
-            None,
-            CachedKey(key.pk, key.key_id, "Shop", "read", "5/s", None, None, caller_id=key.pk),
-        )
-
     def test_a_replaced_key_in_its_grace_and_the_new_one(self) -> None:
         old = APIKeyFactory()
         _, secret = old.rotate(grace=timedelta(hours=1))
@@ -81,9 +68,6 @@ class TestAccepted:
 
 
 class TestRejected:
-    def test_without_a_header(self) -> None:
-        assert told(None) == (MISSING, CHALLENGE)
-
     @pytest.mark.parametrize(
         ("form", "body", "challenge"),
         [
@@ -184,41 +168,10 @@ class TestTime:
 
 
 class TestScope:
-    def test_a_read_key_cannot_write(self, reader: ApiClient) -> None:
-        answer = reader.post("/v1/pets", {"name": "Rex", "categoryId": 1})
-        assert (answer.status_code, answer.json()) == (
-            403,
-            error(
-                "insufficient_scope",
-                "This operation needs a key with the scope write. The scope of this key is read.",
-                403,
-            ),
-        )
-        assert answer["WWW-Authenticate"] == 'Bearer realm="petstore", error="insufficient_scope", scope="write"'
-
-    def test_a_read_key_may_read(self, reader: ApiClient) -> None:
-        assert [reader(method, "/v1/categories").status_code for method in ("GET", "HEAD", "OPTIONS")] == [
-            200,
-            200,
-            204,
-        ]
-
     def test_no_key(self) -> None:
         with pytest.raises(NotAuthenticated) as caught:
             MethodIsAllowed().has_permission(request(), APIView())
         assert (str(caught.value), caught.value.get_codes()) == (MISSING["message"], "api_key_missing")
-
-
-def test_the_description_has_one_bearer_scheme() -> None:
-    described = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
-    assert described["components"]["securitySchemes"] == {
-        "bearerAuth": {
-            "type": "http",
-            "scheme": "bearer",
-            "description": "An API key that the store gave you, sent as `Authorization: Bearer <API_KEY>`. "
-            "Keys of production begin with `pets_live_`, keys of staging with `pets_test_`.",
-        }
-    }
 
 
 NOTICE = timedelta(days=30)

@@ -124,10 +124,14 @@ class TestIssue:
                 for name in (" ", "a\nb", "\x1b[31mred", "nul\x00", "lone \udcff")
             ],
             (["x" * 101], "argument NAME: Ensure this value has at most 100 characters (it has 101)."),
-            (["Shop", "--expires-in", "0d"], f"Error: argument --expires-in: {DURATION}"),
-            (["Shop", "--expires-in=-1d"], f"Error: argument --expires-in: {DURATION}"),
-            (["Shop", "--rate-limit", "fast"], f"argument --rate-limit: {RATE}"),
-            (["Shop", "--rate-limit", "0/min"], f"argument --rate-limit: {RATE}"),
+            *[
+                (["Shop", f"--expires-in={text}"], f"Error: argument --expires-in: {DURATION}")
+                for text in ("", "0d", "-1d", "1.5h", "90 d", "90d\n", "\u0663d", "01d", "36501d", "9" * 5000 + "d")
+            ],
+            *[
+                (["Shop", f"--rate-limit={text}"], f"argument --rate-limit: {RATE}")
+                for text in ("fast", "0/min", "01/s", "1000001/day", "1/m", "1 /s", "1/s\n", "\u0663/s")
+            ],
             (
                 ["", "--rate-limit", "fast"],
                 f"argument NAME: This field cannot be blank.\nargument --rate-limit: {RATE}",

@@ -38,10 +38,6 @@ class TestGenerate:
         new = keys.generate(TEST, key_id="AbCd1234")
         assert (new.key_id, new.text[:18]) == ("AbCd1234", "pets_test_AbCd1234")
 
-    def test_no_two_are_alike(self) -> None:
-        made = [keys.generate(TEST) for _ in range(1000)]
-        assert len({new.text for new in made}) == len({new.key_id for new in made}) == 1000
-
     def test_repr_hides_the_key(self) -> None:
         new = keys.generate(TEST)
         assert repr(new) == f"NewKey(key_id='{new.key_id}')"
@@ -62,12 +58,6 @@ class TestChecksum:
 
 
 class TestIsWellFormed:
-    def test_what_was_generated_is(self) -> None:
-        assert all(keys.is_well_formed(keys.generate(LIVE).text, prefix=LIVE) for _ in range(1000))
-
-    def test_the_other_environment_is_rejected(self) -> None:
-        assert not keys.is_well_formed(keys.generate(TEST).text, prefix=LIVE)
-
     def test_every_single_wrong_character_is_rejected(self) -> None:
         text = keys.generate(TEST).text
         wrong = [
@@ -78,18 +68,9 @@ class TestIsWellFormed:
         ]
         assert [changed for changed in wrong if keys.is_well_formed(changed, prefix=TEST)] == []
 
-    def test_swapped_neighbours_are_rejected(self) -> None:
-        text = keys.generate(TEST).text
-        swapped = {text[:i] + text[i + 1] + text[i] + text[i + 2 :] for i in range(len(text) - 1)} - {text}
-        assert [changed for changed in swapped if keys.is_well_formed(changed, prefix=TEST)] == []
-
     @pytest.mark.parametrize("change", ["", "{}\n", " {}", "{} ", "{}0", "{}=", "{}\x00", "{0}{0}", "{},{}"])
     def test_other_lengths_are_rejected(self, change: str) -> None:
         text = keys.generate(TEST).text
         assert not keys.is_well_formed(change.format(text, text), prefix=TEST)
         longer = f"{text}0"
         assert not keys.is_well_formed(longer + keys.checksum(longer), prefix=TEST)
-
-    @pytest.mark.parametrize("text", ["pets_test_", "pets_test_" + "0" * 46, "pets_test_" + "٣" * 46, "x" * 100_000])
-    def test_made_up_keys_are_rejected(self, text: str) -> None:
-        assert not keys.is_well_formed(text, prefix=TEST)

@@ -30,7 +30,6 @@ from tests.factories import CategoryFactory
 from tests.serving.calling import scope
 
 IN_USE = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)
-MALFORMED = error("bad_request", "Idempotency-Key must be sent once and have 1 to 255 visible ASCII characters.", 400)
 
 
 @pytest.fixture
@@ -213,17 +212,6 @@ def test_what_adds_nothing_uses_no_id(api: ApiClient, rex: dict[str, Any]) -> No
 def test_forms_of_the_key(api: ApiClient, rex: dict[str, Any], sent: str) -> None:
     answers = [api.post("/v1/pets", rex, Idempotency_Key=sent) for _ in range(2)]
     assert [answer.get("Idempotency-Replayed") for answer in answers] == [None, "true"]
-
-
-@pytest.mark.parametrize("sent", ["", " ", "x" * 256, f'"{"x" * 256}"', "a b", "é", "a\tb", '""'])
-def test_malformed_keys(api: ApiClient, rex: dict[str, Any], sent: str) -> None:
-    answer = api.post("/v1/pets", rex, Idempotency_Key=sent)
-    assert (answer.status_code, answer.json()) == (400, MALFORMED)
-    assert not Pet.objects.exists()
-
-
-def test_a_list_ignores_the_header(api: ApiClient) -> None:
-    assert api.get("/v1/pets", Idempotency_Key="x" * 300).status_code == 200
 
 
 def test_purge_expired(api: ApiClient, rex: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,13 +102,6 @@ def service(db: None, category: Category, settings: Any, monkeypatch: pytest.Mon
     return Service(key, {"FIRST": pets[0].pk, "LAST": pets[-1].pk})
 
 
-@pytest.mark.parametrize("path", ["/v1/pets", "/v1/pets/FIRST", "/v1/pets/0"])
-def test_head_has_the_headers_of_get_and_no_body(service: Service, path: str) -> None:
-    got, wanted = (service.both(method, path, {})[0] for method in ("HEAD", "GET"))
-    assert wanted[2]
-    assert got == (*wanted[:2], b"")
-
-
 def test_more_parameters_than_allowed_are_left_to_django(service: Service) -> None:
     got, wanted = service.both("GET", f"/v1/pets?{'a=1&' * 1001}", {})
     assert (got, got[0], service.loop.behind) == (wanted, 400, 1)
@@ -126,17 +119,6 @@ def test_the_same_response_to_any_request(service: Service) -> None:
     assert service.loop.behind < service.sent
 
 
-def test_every_page_of_a_walk(service: Service) -> None:
-    for start in ("/v1/pets?limit=7", "/v1/pets?status=sold&limit=3", "/v1/pets"):
-        target = start
-        while target:
-            got, wanted = service.both("GET", target, {})
-            assert got == wanted
-            link = dict(got[1]).get("Link", "")
-            target = link.partition(">")[0].removeprefix("<http://localhost")
-    assert service.loop.behind == 0
-
-
 def test_while_an_import_writes(service: Service) -> None:
     ids = sorted(Pet.objects.values_list("pk", flat=True))
     ImportRun.objects.create(
@@ -146,15 +128,6 @@ def test_while_an_import_writes(service: Service) -> None:
         got, wanted = service.both("GET", f"/v1/pets{query}", {})
         assert got == wanted
     assert service.loop.behind == 0
-
-
-def test_an_exhausted_limit_is_counted_once(service: Service, settings: Any) -> None:
-    key = APIKey.objects.issue(name="Limited", rate_limit="3/day")[1]
-    headers = {"Host": "localhost", "Authorization": f"Bearer {key}"}
-    statuses = [exchange(service.loop, "GET", path, headers)[0] for path in ("/v1/pets", "/v1/pets/999999", "/v1/pets")]
-    assert statuses == [200, 404, 200]
-    status, shown, _body = exchange(service.loop, "GET", "/v1/pets", headers)
-    assert (status, shown["RateLimit"].partition(";t=")[0]) == (429, '"default";r=0')
 
 
 class Broken(InThisThread):
