@@ -81,7 +81,6 @@ READING = (
     "test_links.py",
     "test_logs.py",
     "test_named.py",
-    "test_order.py",
     "test_private_names.py",
 )
 """Tests that read many files or pages, or wait, and hardly depend on the database: they run on SQLite only."""

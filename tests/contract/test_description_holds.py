@@ -24,7 +24,7 @@ from idempotency.models import IdempotentRequest
 from pets.models import Pet
 from petstore_site.wsgi import application
 from tests.api.test_list_pets import next_path
-from tests.contract.generator import CHECKS, STATUSES, AnyCase, Page, Store, ask, configuration, fit, teach
+from tests.contract.generator import CHECKS, STATUSES, AnyCase, Page, Store, ask, configuration, teach
 from tests.exploring import EXPLORE
 from tests.factories import CategoryFactory, PetFactory
 
@@ -129,20 +129,6 @@ def test_categories(case: AnyCase) -> None:
 @BOUNDED
 def test_changes(case: AnyCase) -> None:
     send_and_judge(case)
-
-
-@pytest.mark.parametrize(
-    ("path", "query"),
-    [("/pets", {"limit": 2.0, "categoryId": 1.0}), ("/categories", {"limit": 2.0}), ("/changes", {"limit": 2.0})],
-)
-def test_the_generator_writes_integers_of_a_query_in_digits(
-    described: BaseSchema, store: Store, key: str, path: str, query: dict[str, float]
-) -> None:
-    for name, value in query.items():
-        case = described[path]["GET"].Case(query={name: value}, headers={"Authorization": f"Bearer {key}"})
-        assert case.call().status_code == 400
-        fit(case, store)
-        assert case.call().status_code == 200
 
 
 def test_no_operation_is_left_out(client: Client) -> None:

@@ -103,17 +103,3 @@ def html_of(answer: Any) -> str:
     """Return the page, nothing for a file."""
     body = read(answer)
     return body if answer["Content-Type"].startswith("text/html") else ""
-
-
-def test_what_the_framework_says_is_found() -> None:
-    page = """
-    <title>Select group to change</title><script>const objects = 1;</script>
-    <label>Name:</label><input type="submit" value="Yes, I am sure"><a title="Toggle sorting"></a>
-    <option value="">---------</option><div class="related-widget-wrapper"></div><p>The pet was added successfully.</p>
-    <p>Can change change of an API key</p><p>pet-list POST</p><p>group: add</p><p>Superuser status</p>
-    """
-    assert stock(page) == [
-        "Select group to change", "Toggle sorting", "---------", "The pet was added successfully.",
-        "Can change change of an API key", "pet-list POST", "group: add", "Superuser status", "Name:",
-        "related-widget-wrapper",
-    ]  # fmt: skip
