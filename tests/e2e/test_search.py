@@ -133,31 +133,6 @@ def search_for(page: Page, text: str) -> Any:
     return hits
 
 
-FIRST = {
-    "rate_limited": ("Errors", "rate_limited"),
-    "rate limits": ("Guide", "Rate limits"),
-    "idempotency-key": ("API reference", "Idempotency-Key"),
-    "max_wait": ("Clients", "max_wait"),
-    "pagin": ("Guide", "Lists and paging"),
-    "webhok": ("Guide", "Webhooks and events"),
-    "sdk": ("Guide", "Other SDKs"),
-    "webhook": ("Guide", "Webhooks and events"),
-    "csv": ("Guide", "Import and export as CSV"),
-    "page size": ("Guide", "Search, sorting and page size"),
-    "update": ("Guide", "Update and delete"),
-    "add an animal": ("API reference", "Add an animal"),
-}
-
-
-def test_the_best_answer_of_a_search_is_the_first(page: Page) -> None:
-    page.goto("/docs/errors/pet_not_found")
-    hit = search_for(page, "x").first
-    for text, (place, title) in FIRST.items():
-        page.get_by_label("Search for").fill(text)
-        expect(hit.locator(".hit-place")).to_have_text(place)
-        expect(hit.locator(".hit-title")).to_have_text(title)
-
-
 def test_a_hit_leads_to_its_section(page: Page) -> None:
     page.goto("/")
     search_for(page, "safely").filter(has_text="GuideAdd animals safely").click()
