@@ -262,11 +262,6 @@ def test_who_may(staff: Client, three: list[Pet], permissions: tuple[str, ...], 
     assert statuses()["Rex"] == ("available" if make == 302 else "sold")
 
 
-def test_what_does_not_exist_is_not_found(staff: Client) -> None:
-    assert staff.get(f"{BULK}999/undo/").status_code == 404
-    assert staff.post(f"{BULK}999/stop/").status_code == 404
-
-
 def test_hostile_names_are_only_text(staff: Client) -> None:
     pet = PetFactory(name="<script>alert(1)</script>", category__name="<b>Dogs</b>")
     cats = CategoryFactory(name='"><img src=x>')

@@ -9,19 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.db import transaction
 from django.test import Client
 
 from categories.models import Category
-from changes import merging
 from changes.models import Change
-from changes.undo import advance
 from files.options import Options
 from files.progress import Progress
 from files.run import import_file
 from files.undo import undo_import
-from history.pages import NOT_SAVED
 from pets import stock
 from pets.models import ImportRun, Pet
 from tests.conftest import ApiClient
@@ -92,14 +87,6 @@ def test_of_two_who_save_an_animal_the_second_is_shown_the_first(staff: Client, 
     assert history_disagrees() == []
 
 
-def test_what_is_deleted_while_it_is_saved_is_not_saved(staff: Client, anna: Client, rex: Pet) -> None:
-    first, second = race(
-        HISTORY, lambda: anna.post(f"{PETS}{rex.pk}/delete/", {"post": "yes"}), editing(staff, rex, name="Max")
-    )
-    assert (first.status_code, second.status_code, dict(second.context["shown"])["Name"]) == (302, 404, "Max")
-    assert not Pet.objects.exists()
-
-
 def test_of_two_bulk_changes_the_second_leaves_what_the_first_changed(
     staff: Client, anna: Client, three: list[Pet]
 ) -> None:
@@ -129,42 +116,6 @@ def test_the_undo_of_a_bulk_change_leaves_what_is_being_saved(staff: Client, ann
     race(animal(rex), editing(staff, rex, status="pending"), lambda: anna.post(page))
     assert [values(pet)[1] for pet in three] == ["pending", "available", "available"]
     assert history_disagrees() == []
-
-
-def test_a_bulk_change_is_undone_once(anna: Client, three: list[Pet]) -> None:
-    confirm(anna, ask(anna, "become_sold", *three))
-    made = Change.objects.get()
-    page = f"/admin/activity/{made.pk}/undo/"
-    other = Client()
-    other.force_login(User.objects.get(username="anna"))
-    race(animal(three[0]), lambda: anna.post(page), lambda: other.post(page))
-    assert told(anna.get(PETS))[0] == "Undid “marked 3 animals sold”."
-    assert told(other.get(PETS))[0].startswith("Nothing changed. It ")
-    assert [change.changed for change in made.undoings.all()] == [3]
-    assert history_disagrees() == []
-
-
-def test_an_import_changes_an_animal_that_was_just_given_its_reference(
-    staff: Client, category: Category, tmp_path: Path
-) -> None:
-    tom = PetFactory(name="Tom", category=category)
-    saved, run = race(
-        HISTORY, editing(staff, tom, external_reference="A-1"), importing(tmp_path, "A-1,Tommy,Dogs,sold")
-    )
-    assert (saved.status_code, run.created, run.updated) == (302, 0, 1)
-    assert values(tom) == ("Tommy", "sold", "A-1")
-    assert (Pet.objects.count(), history_disagrees(), stock.differences()) == (1, [], [])
-
-
-def test_a_reference_that_an_import_has_just_taken_is_not_given_twice(
-    staff: Client, category: Category, tmp_path: Path
-) -> None:
-    tom = PetFactory(name="Tom", category=category)
-    run, saved = race(HISTORY, importing(tmp_path, "A-1,Rex,Dogs,sold"), editing(staff, tom, external_reference="A-1"))
-    assert (run.state, run.created, run.updated, saved.status_code) == ("done", 1, 0, 302)
-    assert told(staff.get(saved.url)) == [NOT_SAVED]
-    assert values(tom) == ("Tom", "available", None)
-    assert (Pet.objects.count(), history_disagrees(), stock.differences()) == (2, [], [])
 
 
 def test_an_import_is_written_over_what_was_just_saved_and_its_undo_restores_that(
@@ -237,32 +188,6 @@ def test_the_undo_of_a_name_of_a_category_leaves_the_one_that_is_being_saved(
     category.refresh_from_db()
     assert category.name == "Puppies"
     assert told(undone)[0].startswith("Not undone. Someone changed name of “Puppies” since.")
-
-
-def test_an_animal_that_is_added_while_its_category_is_merged_moves_too(three: list[Pet], category: Category) -> None:
-    cats = Category.objects.create(name="Cats")
-    merge = merging.begin(category, cats, user=User.objects.create(username="anna"))
-
-    def add() -> None:
-        with transaction.atomic():
-            PetFactory(name="New", category=category)
-
-    def move() -> None:
-        while advance(merge.pk):
-            pass
-
-    race(HISTORY, add, move)
-    assert [*Category.objects.all()] == [cats]
-    assert {*Pet.objects.values_list("name", flat=True)} == {"Rex", "Max", "Tom", "New"}
-    assert (history_disagrees(), stock.differences()) == ([], [])
-
-
-def test_a_merge_moves_an_animal_as_it_was_just_saved(staff: Client, rex: Pet, category: Category) -> None:
-    cats = Category.objects.create(name="Cats")
-    merge = merging.begin(category, cats, user=User.objects.get(username="keeper"))
-    race(animal(rex), editing(staff, rex, status="pending"), lambda: advance(merge.pk))
-    assert (values(rex), rex.category) == (("Rex", "pending", "A-1"), cats)
-    assert history_disagrees() == []
 
 
 def test_of_two_merges_in_opposite_directions_one_begins(anna: Client, three: list[Pet], category: Category) -> None:

@@ -378,12 +378,6 @@ def test_a_next_link_is_found_in_each_form(client: Client, link: str) -> None:
         assert client.call(script.url, *LIST) == {"result": [PET, PET]}
 
 
-def test_an_expired_cursor_is_an_error(client: Client) -> None:
-    with scripted_server(problem(410, "cursor_expired")) as script:
-        seen = client.call(script.url, "changes", "a", 1)
-    assert seen == {"error": [client.kind("cursor_expired"), "cursor_expired", 410, "As it is.", "r-1"]}
-
-
 def test_the_same_key_adds_one_animal(client: Client, server: Gunicorn, key: str) -> None:
     add = (f"{server.url}/v1", "add_pet", MAPLE)
     once = client.call(*add, f"once-{type(client).__name__}", key=key)["result"]
@@ -410,11 +404,6 @@ def test_an_error_is_an_exception_with_its_code(
     *error, request_id = client.call(f"{server.url}/v1", *call, key=key)["error"]
     assert error == [client.kind(expected[0]), *expected]
     assert request_id
-
-
-def test_a_key_that_is_not_valid(client: Client, server: Gunicorn) -> None:
-    seen = client.call(f"{server.url}/v1", *LIST)["error"]
-    assert seen[:3] == [client.kind("api_key_invalid"), "api_key_invalid", 401]
 
 
 def test_every_code_of_the_description_is_known(client: Client) -> None:
@@ -617,13 +606,6 @@ def test_an_addition_is_retried_with_the_same_key(client: Client, first: Respons
     one, two = (request.idempotency_key for request in script.requests)
     assert one == two
     assert one
-
-
-@pytest.mark.parametrize("first", [problem(503, "unavailable", Retry_After="0"), "hang up"], ids=["503", "hang up"])
-def test_a_list_is_retried(client: Client, first: Response) -> None:
-    with scripted_server(first, OK) as script:
-        assert client.call(script.url, *LIST) == {"result": [PET]}
-    assert requested(script) == ["GET /v1/pets?limit=100"] * 2
 
 
 def test_the_cursor_of_the_next_link_goes_to_the_same_host(client: Client) -> None:

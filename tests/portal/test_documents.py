@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 
 from commands import PROJECT
 from petstore_site.portal import changelog, clients, documents, pages, views
@@ -51,11 +50,6 @@ class TestMarkdown:
 
 
 class TestGuide:
-    def test_every_heading(self, read: Read) -> None:
-        page = text_of(read("/docs/guide/")).replace("\u2019", "'")
-        for heading in re.findall(r"^#+ (.+)$", documents_without_code("docs/api.md"), re.MULTILINE):
-            assert heading.replace("`", "") in page
-
     def test_every_sentence(self, read: Read) -> None:
         page = " ".join(re.sub("[“”\u2019]", "'", text_of(read("/docs/guide/"))).split())
         paragraphs = [part for part in documents_without_code("docs/api.md").split("\n\n") if part[:1].isalpha()]
@@ -63,15 +57,6 @@ class TestGuide:
         for paragraph in paragraphs:
             words = re.sub(r"\[(.+?)\]\([^)]+\)", r"\1", " ".join(paragraph.split()))
             assert re.sub(r"[`*]", "", words).replace('"', "'") in page
-
-    def test_the_version_of_the_description_is_explained(self, read: Read) -> None:
-        found = re.search(
-            r"has the version of the interface, (\S+)\. The service has a version of its own, (\S+):",
-            text_of(read("/docs/guide/")),
-        )
-        assert found
-        last = next(one.version for one in changelog.releases() if one.released_at)
-        assert found.groups() == (settings.SPECTACULAR_SETTINGS["VERSION"], last)
 
     def test_examples_are_beside_their_section(self, read: Read) -> None:
         section = read("/docs/guide/").split('<section id="conditional-requests"')[1].split("</section>")[0]
@@ -142,16 +127,6 @@ class TestChangelog:
         assert '<time datetime="2027-03-04">4 March 2027</time>' in page
         assert '<strong>Paging</strong> by <a href="/docs/guide/#lists-and-paging"><code>Link</code></a>.' in page
         assert "Not for callers" not in page
-
-    def test_deprecations_have_their_dates(self, read: Read) -> None:
-        page = text_of(read("/docs/changelog/"))
-        assert "5 December 2030: we plan to remove GET /v1/pets/{petId}" in page
-        assert "Use GET /v1/pets instead. The operation has been deprecated since 21 November 2026" in page
-
-    def test_the_first_release_is_shown(self, read: Read) -> None:
-        page = read("/docs/changelog/")
-        assert 'id="v1.0.0"' in page
-        assert "Staff sign-in" not in page
 
     def test_a_heading_that_is_no_release_is_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file = tmp_path / "CHANGELOG.md"

@@ -103,11 +103,6 @@ class TestErrorPages:
         page = read("/docs/errors/idempotency_key_reused")
         assert re.findall(r'href="/docs/#(\w+)"', page) == ["createPet"]
 
-    def test_it_says_what_to_do(self, read: Read) -> None:
-        page = read("/docs/errors/validation_failed")
-        assert "<p>Fix the fields named in <code>message</code>.</p>" in page
-        assert "Read the valid values of <code>categoryId</code>" in page
-
     @pytest.mark.parametrize(
         ("code", "headers"),
         [

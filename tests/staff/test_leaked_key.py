@@ -11,8 +11,6 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils.crypto import get_random_string
 
-from tests.conftest import ApiClient, error
-from tests.factories import PetFactory
 from tests.staff.conftest import PASSWORD, code, sign_in
 
 UNREADABLE = "This second factor can no longer be read. Ask an administrator to remove it."
@@ -44,18 +42,6 @@ def test_a_kept_key_keeps_sessions(client: Client, secret: str, change_key: Call
     assert is_signed_in(client)
     change_key(keep=keep)
     assert is_signed_in(client) is keep
-
-
-def test_a_list_that_was_begun_begins_again_unless_it_is_kept(api: ApiClient, change_key: Callable[..., None]) -> None:
-    PetFactory.create_batch(2)
-    link = api.get("/v1/pets?limit=1")["Link"]
-    address = f"/v1/pets?limit=1&cursor={link.partition('cursor=')[2].partition('>')[0]}"
-    change_key(keep=True)
-    assert api.get(address).status_code == 200
-    change_key(keep=False)
-    message = "The cursor is damaged or belongs to another list."
-    assert api.get(address).json() == error("invalid_cursor", message, 400)
-    assert api.get("/v1/pets").status_code == 200  # API keys have nothing to do with it
 
 
 def test_without_it_second_factors_are_unreadable_and_a_reset_lets_people_in(

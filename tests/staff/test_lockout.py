@@ -81,22 +81,6 @@ def test_an_unlocked_name_can_be_locked_again(anna: User, administrator: Client)
     assert sign_in(Client(), **HOME).status_code == 302
 
 
-@pytest.mark.parametrize("role", ["Viewer", "Curator", "Key manager", "Administrator"])
-def test_the_built_in_roles_are_read_only(administrator: Client, role: str) -> None:
-    group = Group.objects.get(name=role)
-    before = set(group.permissions.values_list("pk", flat=True))
-    page = f"/admin/auth/group/{group.pk}"
-    answers = [
-        administrator.get(f"{page}/change/").status_code,
-        administrator.post(f"{page}/change/", {"name": "Nobody"}).status_code,
-        administrator.post(f"{page}/delete/", {"post": "yes"}).status_code,
-    ]
-    assert answers == [200, 403, 403]
-    everyone = {"action": "delete_selected", "post": "yes", "_selected_action": group.pk}
-    administrator.post("/admin/auth/group/", everyone)
-    assert set(Group.objects.get(name=role).permissions.values_list("pk", flat=True)) == before
-
-
 @pytest.mark.parametrize("changes", [{"groups": []}, {"is_active": ""}, {"is_staff": ""}])
 def test_the_last_administrator_stays(administrator: Client, changes: Any) -> None:
     root = User.objects.get(username="root")

@@ -147,12 +147,6 @@ def test_a_form_that_was_opened_before_a_change_gives_nothing_back(office: Clien
     assert LogEntry.objects.latest("pk").change_message == '[{"changed": {"fields": ["Email address"]}}]'
 
 
-def test_mistakes_make_no_account(office: Client) -> None:
-    html = office.post(f"{ACCOUNTS}add/", {"username": "ada"}).content.decode()
-    assert "A user with that username already exists." in html
-    assert not TemporaryPassword.objects.exists()
-
-
 def test_a_new_password_ends_sessions_and_keeps_the_second_factor(office: Client, anna: User, secret: str) -> None:
     elsewhere = Client()
     elsewhere.force_login(anna)

@@ -272,12 +272,6 @@ class TestRequiredSecondFactor:
         assert answer.redirect_chain[-1][0].startswith(SIGN_IN)
         assert middleware.USE_SECOND_FACTOR in answer.content.decode()
 
-    def test_the_factor_of_another_does_not_count(self, client: Client, secret: str) -> None:
-        client.post(sign_in(client)["Location"], {"code": code(secret)})
-        assert is_open(client)
-        client.force_login(member("ben"))
-        assert client.get("/admin/")["Location"] == FACTORS_PAGE
-
 
 def test_changing_the_sign_in_asks_again_after_five_minutes(office: Client, clock: Clock) -> None:
     assert office.get("/admin/account/app/add/").status_code == 200
