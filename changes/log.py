@@ -32,7 +32,7 @@ PEOPLE = "people"
 
 KINDS: dict[str, tuple[set[str], str]] = {
     Kind.EDIT: (set(), "~"),
-    "added": (set(), "+"),
+    "added": ({Kind.ADDITION}, "+"),
     Kind.BULK: ({Kind.BULK, Kind.MERGE}, ""),
     Kind.IMPORT: ({Kind.IMPORT}, ""),
     Kind.DELETION: ({Kind.DELETION}, "-"),
@@ -110,6 +110,13 @@ def find(key: str) -> AnyChange | None:
     if record is not None:
         note([record])
     return record
+
+
+def part_of(change: AnyChange, key: str) -> list[int] | None:
+    """Return the animal of a key that was that of one addition when a page showed it, and is a part of a change now."""
+    if change.key == key or not key.startswith("r"):
+        return None
+    return [*Pet.history.filter(history_id=row_number(key[1:])).values_list("id", flat=True)]
 
 
 def of_import(run: ImportRun) -> AnyChange | None:

@@ -19,9 +19,10 @@ RATED = 30
 
 
 class Kind(models.TextChoices):
-    """What a change is. The undo of a deletion is a restore, and the other way round."""
+    """What a change is. The undo of a deletion is a restore, the other way round, and of additions a deletion."""
 
     EDIT = "edit"
+    ADDITION = "addition"
     BULK = "bulk change"
     IMPORT = "import"
     DELETION = "deletion"

@@ -45,7 +45,7 @@ def rights_to_undo(change: AnyChange) -> Sequence[str]:
         return merging.RIGHTS
     if change.kind == Kind.DELETION:
         return ["pets.restore_pet"]
-    if change.kind == Kind.RESTORE or (change.kind == Kind.EDIT and change.added):
+    if _only_added(change):
         return ["pets.delete_pet"]
     return ["pets.add_importrun" if change.kind == Kind.IMPORT else "pets.change_pet"]
 
@@ -274,8 +274,11 @@ def _end(change: Change) -> None:
 def _kind(change: AnyChange) -> Kind:
     if change.kind == Kind.DELETION:
         return Kind.RESTORE
-    is_deleted = change.kind == Kind.RESTORE or (change.kind == Kind.EDIT and change.added)
-    return Kind.DELETION if is_deleted else Kind.UNDO
+    return Kind.DELETION if _only_added(change) else Kind.UNDO
+
+
+def _only_added(change: AnyChange) -> bool:
+    return change.kind in {Kind.ADDITION, Kind.RESTORE} or bool(change.kind == Kind.EDIT and change.added)
 
 
 def _nothing(undo: Change) -> str:

@@ -233,6 +233,9 @@ def _import(change: Any) -> str:
 
 
 def _several(change: Any) -> str:
+    if change.kind == Kind.ADDITION:
+        hour = change.made_at.astimezone(UTC).hour
+        return f"added {animals(change.animals)}, {hour}:00 to {hour + 1}:00"
     if change.kind in {Kind.DELETION, Kind.RESTORE}:
         return f"{'deleted' if change.kind == Kind.DELETION else 'restored'} {_reached(change)}"
     column = BY_NAME[change.column]

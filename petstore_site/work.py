@@ -17,6 +17,7 @@ from django.db.models import F, Min
 from django.utils import timezone
 
 from changes import undo as undoing
+from changes.additions import EVERY, gather
 from changes.models import Change, State, late
 from changes.progress import LATE
 from database.errors import STATEMENT_TIMED_OUT, described, failure_of, sqlstate
@@ -57,6 +58,7 @@ class WorkLoop:
         self._failures: Counter[int] = Counter()
         self._blocks = 0
         self._reader: queue.Reader | None = None
+        self._gathers_at = 0.0
 
     def run(self) -> None:
         while self._goes_on():
@@ -68,8 +70,11 @@ class WorkLoop:
             self._reader.end()
 
     def step(self) -> bool:
-        """Look after the files, and do a block of each change that runs; return whether there was one."""
+        """Look after the files and additions, and do a block of each change that runs; return whether there was one."""
         self._reader = queue.look_after(self._reader)
+        if time.monotonic() >= self._gathers_at:
+            self._gathers_at = time.monotonic() + EVERY  # not at once again if it fails
+            gather()
         changes = _running()
         for change in takewhile(lambda _: self._goes_on(), changes):
             begin_request(change.request_id)

@@ -272,12 +272,12 @@ def undo(request: HttpRequest, key: str) -> HttpResponse:
     change = _change(request, key)
     if not undoing.may_undo(request.user, change):
         raise PermissionDenied
-    chosen = _chosen(request) if "chosen" in request.POST else None
+    chosen = _chosen(request) if {"chosen", "animal"} & request.POST.keys() else None
     if chosen is not None and not 0 < len(chosen) <= BLOCK:
         messages.error(request, f"Nothing changed. Choose 1 to {BLOCK:,} animals.")
         return HttpResponseRedirect(address(change))
     if request.method == "POST" and not {"ask", "after"} & request.POST.keys():
-        return _undo(request, change)
+        return _undo(request, change, log.part_of(change, key) if chosen is None else chosen)
     describe([change], request.user)
     if change.why_not:
         messages.error(request, f"Nothing changed. {change.why_not}")
@@ -374,12 +374,12 @@ def _change(request: HttpRequest, key: str) -> Any:
     return change
 
 
-def _undo(request: Any, change: AnyChange) -> HttpResponse:
+def _undo(request: Any, change: AnyChange, chosen: list[int] | None) -> HttpResponse:
     back = sent_from(request, otherwise=reverse("admin:activity"))
     category = row_number(request.POST.get("category", ""))
     keep_comment(request)
     try:
-        done = undoing.undo(change, user=request.user, animals=_chosen(request) or None, category=category)
+        done = undoing.undo(change, user=request.user, animals=chosen, category=category)
     except NotUndoneError as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(back if change.animal else address(change))

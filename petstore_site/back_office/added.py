@@ -5,6 +5,7 @@ from typing import Any
 
 from django import template
 
+from changes.additions import of_requests
 from pets.models import Pet
 from petstore_site.request_desk.story import MOST_FOUND, Story
 
@@ -35,8 +36,14 @@ def _rows(stories: list[Story]) -> list[Any]:
     """Return what was written with the ID of these records, oldest first; the index is of exactly these rows."""
     if not any(story.record.key and not story.is_read for story in stories):
         return []
-    rows = Pet.history.filter(request_id=stories[0].record.request_id, import_run=None, change=None, undo_of=None)
-    return [*rows.order_by("-history_id")[:MOST_FOUND]][::-1]
+    times = [story.record.at for story in stories]
+    changes = of_requests(
+        [f"key {story.record.key.key_id}" for story in stories if story.record.key], min(times) - BEFORE, max(times)
+    )
+    rows = Pet.history.filter(request_id=stories[0].record.request_id, import_run=None, undo_of=None)
+    parts = [rows.filter(change=None), rows.filter(change__in=changes.values("pk"))]
+    found = [row for part in parts for row in part.order_by("-history_id")[:MOST_FOUND]]
+    return sorted(found, key=lambda row: row.history_id)[-MOST_FOUND:]
 
 
 def _is_by(row: Any, record: Any) -> bool:

@@ -13,9 +13,12 @@ from django.test import Client
 
 from categories.models import Category
 from changes import log
+from changes.additions import gather
 from changes.models import Change
 from pets import stock
 from pets.models import ImportRun, Pet, PetStatus
+from petstore_site.apikeys.models import APIKey
+from tests.conftest import ApiClient
 from tests.files import test_admin_imports as imports
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees, member
 
@@ -158,6 +161,13 @@ class People:
         values["external_reference"] = self.reference if self.random.random() < 0.7 else ""
         self.client.post(f"{PETS}add/", values | {"category": self.category.pk})
 
+    def send(self) -> None:
+        """Add animals through the API, which are one change then."""
+        api, category = ApiClient(APIKey.objects.issue(name="Shop")[1]), self.category.pk
+        for _ in range(self.random.randint(2, 4)):
+            api.post("/v1/pets", {"name": f"Sent {self.random.randint(1, 9)}", "categoryId": category})
+        gather()
+
     def edit(self) -> None:
         for pet in self.some(1):
             changed: dict[str, Any] = {"name": f"Pet {self.random.randint(1, 9)}"}
@@ -226,7 +236,7 @@ def test_whatever_people_do_and_undo_the_catalogue_is_as_the_model_says() -> Non
     people, store = People(SEED), Store()
     store.note()
     acts = [
-        *(people.add, people.edit, people.edit, people.click, people.mark, people.move, people.delete),
+        *(people.add, people.edit, people.edit, people.click, people.mark, people.move, people.delete, people.send),
         *(people.load, people.load, people.add_category, people.delete_category, people.merge),
     ]
     for _ in range(6):

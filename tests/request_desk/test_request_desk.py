@@ -294,7 +294,7 @@ class TestDesk:
             shown(desk, "id")
         for _ in range(20):
             store(key=APIKeyFactory(), method="POST", status=201)
-        with django_assert_num_queries(6):  # the history, and no errors
+        with django_assert_num_queries(7):  # the history, also what was gathered, and no errors
             shown(desk, "id")
 
 

@@ -1,0 +1,65 @@
+"""Additions through the API by the hour: what one key added in a clock hour is one change, if it is several animals.
+
+A request only adds its row of history. The process for work gathers these rows, so an addition costs what it did.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import TruncHour
+from django.utils import timezone
+
+from changes.models import Change, Kind
+from changes.plan import BLOCK
+from pets.models import Pet
+
+EVERY = 60
+"""Seconds between two looks. So long an addition can be a line of its own."""
+
+SINCE = timedelta(days=1)
+"""How old what is gathered can be: additions of earlier releases, and of days without this process, stay single."""
+
+HOUR = timedelta(hours=1)
+
+
+def gather() -> None:
+    """Give what each key added in a clock hour to a change of that hour, in blocks."""
+    rows = _single().filter(history_date__gt=timezone.now() - SINCE)
+    hours = rows.annotate(hour=TruncHour("history_date", tzinfo=UTC)).order_by().values_list("actor", "hour")
+    for actor, hour in [*hours.distinct()]:
+        while _gather_block(actor, hour):
+            pass
+
+
+def of_requests(actors: Iterable[str], begun: datetime, ended: datetime) -> QuerySet[Change]:
+    """Return the changes that have gathered what requests of these keys added between two times."""
+    return Change.objects.filter(kind=Kind.ADDITION, who__in=actors, made_at__gte=begun, made_at__lt=ended + HOUR)
+
+
+def _gather_block(actor: str, hour: datetime) -> bool:
+    """Gather the next rows, and return whether there may be more. One that is alone in its hour stays so."""
+    with transaction.atomic():
+        rows = _single().filter(actor=actor, history_date__gte=hour, history_date__lt=hour + HOUR)
+        locked = rows.select_for_update().order_by("history_id").values_list("history_id", "history_date")
+        block: dict[int, datetime] = dict(locked[:BLOCK])
+        of_hour = Change.objects.select_for_update(of=("self",)).filter(kind=Kind.ADDITION, who=actor, undoings=None)
+        change = of_hour.filter(made_at__gte=hour, made_at__lt=hour + HOUR).first()
+        if len(block) < (1 if change else 2):
+            return False
+        change = change or Change.objects.create(kind=Kind.ADDITION, who=actor)
+        Pet.history.filter(history_id__in=[*block]).update(change=change)
+        change.added += len(block)
+        change.made_at = change.ended_at = max(hour if change.ended_at is None else change.made_at, *block.values())
+        change.save(update_fields=["added", "made_at", "ended_at"])
+    return len(block) == BLOCK
+
+
+def _single() -> QuerySet[Any]:
+    """Return the rows of additions by keys that are no part of a change, and that nobody undid."""
+    single: QuerySet[Any] = Pet.history.filter(
+        actor__startswith="key ", history_type="+", change=None, import_run=None, undo_of=None
+    )
+    return single.exclude(Exists(Change.objects.filter(undo_of_row=OuterRef("history_id"))))
