@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from changes import undo as undoing
 from changes.bulk import Target, begin, select
 from changes.models import Change
 from history.times import short_day
@@ -76,18 +75,6 @@ def test_a_bulk_change_that_no_process_does_needs_attention(keeper: Client) -> N
     assert matters(member("viewer 2", "view_pet")) == []
     keeper.post(f"/admin/activity/{bulk.pk}/stop/")
     assert matters(keeper) == []
-
-
-def test_an_undo_that_no_process_does_needs_attention_too(keeper: Client) -> None:
-    bulk = begin(select(Pet.objects.filter(pk=PetFactory().pk), user=User.objects.get(username="keeper")), SOLD)
-    while undoing.advance(bulk.pk):
-        pass
-    undo = undoing.begin(Change.objects.get(pk=bulk.pk))
-    assert matters(keeper) == []  # it is at work
-    Change.objects.filter(pk=undo.pk).update(worked_at=timezone.now() - timedelta(seconds=21))
-    assert [(matter.why, matter.url) for matter in matters(keeper)] == [
-        ("waits for the worker", f"/admin/activity/{undo.pk}/")
-    ]
 
 
 def removed_in(days: int) -> dict[str, Any]:

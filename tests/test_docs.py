@@ -201,12 +201,6 @@ def test_the_table_of_errors_is_the_enums() -> None:
     assert rows == [(str(int(code.status)), code.value, code.value, code.meaning, code.cure) for code in ErrorCode]
 
 
-def test_each_decision_has_a_number_and_a_title_of_its_own() -> None:
-    heads = [re.match(r"# (\d+)\. (.+)\n", path.read_text(encoding="utf-8")) for path in DECISIONS]
-    assert [head and f"{int(head[1]):04}" for head in heads] == [path.name[:4] for path in DECISIONS]
-    assert len({path.name[:4] for path in DECISIONS}) == len({head and head[2] for head in heads}) == len(DECISIONS)
-
-
 @pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.name[:4])
 def test_each_decision_has_its_four_parts_and_names_its_tests(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -1,13 +1,10 @@
 """How `make` installs a lock, without a network, and what it says is missing."""
 
-import os
 import subprocess
 import sys
 import zipfile
 from hashlib import sha256
 from pathlib import Path
-
-import pytest
 
 from tests.server import ROOT
 
@@ -51,37 +48,3 @@ def test_an_old_python_is_named_in_a_sentence(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     sentence = "Python 3.7.16 is too old. Python 3.11 or newer is required: make ... PYTHON=python3.12"
     assert (done.returncode, done.stdout, done.stderr.splitlines()[0]) == (2, "", sentence)
-
-
-@pytest.mark.parametrize(
-    ("environment", "status", "said"),
-    [
-        ({}, 0, ""),
-        ({"CI": "true"}, 2, "More was left out than WITHOUT names."),
-        ({"CI": "true", "WITHOUT": "curl,"}, 2, "More was left out than WITHOUT names."),
-        ({"CI": "true", "WITHOUT": "node,curl"}, 0, ""),
-    ],
-)
-def test_what_no_part_ran_is_left_out(tmp_path: Path, environment: dict[str, str], status: int, said: str) -> None:
-    case = '<testcase classname="tests" name="{}">{}</testcase>'.format
-    skipped = '<skipped message="Skipped: {}"/>'.format
-    (tmp_path / "sqlite.xml").write_text(
-        f"<x>{case('a', skipped('only on the other database: locks'))}{case('b', skipped('curl is not on PATH'))}"
-        f"{case('c', skipped('no network'))}{case('d', skipped('curl is not on PATH'))}</x>"
-    )
-    (tmp_path / "postgresql.xml").write_text(f"<x>{case('c', '')}</x>")
-    (tmp_path / "clients.txt").write_text("the clients (no node)\n")
-    done = subprocess.run(
-        ["make", "--silent", "left-out", f"REPORTS={tmp_path}", f"PY={sys.executable}"],
-        cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if name not in {"CI", "WITHOUT"}} | environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr.partition("\n")[0]) == (
-        status,
-        "\n== Left out\nthe clients (no node)\n2 tests (curl is not on PATH)\n",
-        said,
-    )

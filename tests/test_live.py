@@ -84,18 +84,6 @@ class TestManyAtOnce:
         assert [answer.json() for answer in answers if answer.status == 201] == listed * count(answers)[201]
         assert count(answers)[201] >= 1
 
-    def test_a_walk_meets_each_animal_once_while_others_are_added(
-        self, server: Gunicorn, key: str, new_pet: dict[str, Any]
-    ) -> None:
-        pet = new_pet | {"status": "pending"}
-        before = [server.post("/v1/pets", key, pet).json()["id"] for _ in range(25)]
-        with adding(server, key, pet) as wait_for_more:
-            pages = list(walk(server, key, "/v1/pets?status=pending&limit=10", wait_for_more))
-        met = [each["id"] for page in pages for each in page]
-        assert len(pages) >= 3
-        assert len(met) == len(set(met))
-        assert [each for each in met if each in before] == before[::-1]
-
     def test_the_first_readers_of_the_description_all_get_it(self, database: str) -> None:
         with running_server(database=database, workers=1) as server:
             answers = all_at_once(lambda _: server.send("GET", "/openapi.json"), threads=8)
@@ -105,33 +93,6 @@ class TestManyAtOnce:
 
 def count(answers: list[Answer]) -> Counter[int]:
     return Counter(answer.status for answer in answers)
-
-
-@contextmanager
-def adding(server: Gunicorn, key: str, pet: dict[str, Any]) -> Iterator[Callable[[], None]]:
-    """Add animals without a pause; gives a function that waits until some more were added."""
-    added: list[int] = []
-
-    def add(over: threading.Event) -> None:
-        while not over.is_set():
-            added.append(server.post("/v1/pets", key, pet).json()["id"])
-
-    def wait_for_more() -> None:
-        enough = len(added) + 3
-        until(lambda: len(added) >= enough)
-
-    with meanwhile(add):
-        yield wait_for_more
-
-
-def walk(server: Gunicorn, key: str, path: str, wait_for_more: Callable[[], None]) -> Iterator[list[dict[str, Any]]]:
-    """Give page after page, and let animals be added before each."""
-    while path:
-        wait_for_more()
-        answer = server.get(path, key)
-        yield answer.json()
-        link = answer.headers.get("Link", "")
-        path = link.partition(">")[0].removeprefix(f"<{server.url}")
 
 
 class TestKeys:

@@ -63,7 +63,7 @@ def test_nothing_else_is_compressed_there(admin_client: Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/docs/", "/docs/guide/", "/openapi.json", "/livez", "/readyz"])
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "TRACE", "FOO"])
+@pytest.mark.parametrize("method", ["POST", "FOO"])
 def test_pages_are_only_read(db: None, path: str, method: str) -> None:
     client = Client(enforce_csrf_checks=True)
     answer = client.generic(method, path)

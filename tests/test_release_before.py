@@ -109,18 +109,6 @@ def cloned(folder: Path, *options: str) -> Path:
     return folder
 
 
-def test_a_clone_without_tags_knows_the_release(tmp_path: Path) -> None:
-    if git(ROOT, "rev-parse", "--is-shallow-repository") != "false":
-        pytest.skip("the clone is shallow: git fetch --unshallow")
-    commit = release(cloned(tmp_path / "clone"))
-    assert commit == release()
-    dates = git(ROOT, "show", f"{commit}:CHANGELOG.md"), git(ROOT, "show", f"{commit}^:CHANGELOG.md")
-    newest = [re.search(r"^## (\S+) \(\d", text, re.MULTILINE) for text in dates]
-    assert newest[0]
-    assert newest[1] is None or newest[1][1] != newest[0][1]
-    assert f'version = "{newest[0][1]}"' in git(ROOT, "show", f"{commit}:pyproject.toml")
-
-
 def test_the_guide_finds_a_release_in_a_clone_without_tags(tmp_path: Path) -> None:
     if git(ROOT, "rev-parse", "--is-shallow-repository") != "false":
         pytest.skip("the clone is shallow: git fetch --unshallow")
@@ -128,21 +116,6 @@ def test_the_guide_finds_a_release_in_a_clone_without_tags(tmp_path: Path) -> No
     [(checkout, version)] = re.findall(r"^ +(git checkout .+) &&$.*?^ +get (\S+) &&", guide, re.MULTILINE | re.DOTALL)
     subprocess.run(["sh", "-ec", checkout, "get", version], cwd=clone, capture_output=True, check=True)
     assert f'version = "{version}"' in (clone / "pyproject.toml").read_text()
-
-
-@pytest.mark.parametrize("depth", ["1", "2"])
-def test_a_shallow_clone_says_what_is_missing(tmp_path: Path, depth: str) -> None:
-    clone = cloned(tmp_path / "clone", f"--depth={depth}")
-    with pytest.raises(pytest.skip.Exception, match="git fetch --unshallow"):
-        release(clone)
-
-
-def test_files_alone_have_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    (tmp_path / "tests" / "released").mkdir(parents=True)
-    (tmp_path / "tests" / "released" / "1.6.0.sqlite3.xz").touch()
-    with pytest.raises(pytest.skip.Exception, match="the Git history, which has the last release, is missing"):
-        release(tmp_path)
 
 
 def test_both_work_with_the_new_schema(before: Path, tmp_path: Path, database: str) -> None:

@@ -14,6 +14,8 @@ import pytest
 from django.urls import get_resolver
 
 from petstore_site.configuration.addresses import OWN_PATHS, api_address, base_path
+from petstore_site.configuration.env import Env, Variable
+from petstore_site.configuration.secret_key import development_key
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCTION = {
@@ -78,6 +80,9 @@ def under(base: str) -> dict[str, Any]:
         ),
         (PRODUCTION | {"PETSTORE_ENVIRONMENT": "development"}, {"API_KEY_PREFIX": "pets_test_"}),
         (PRODUCTION | {"REQUIRE_STAFF_MFA": "false"}, {"REQUIRE_STAFF_MFA": False}),
+        (PRODUCTION | {"REQUIRE_STAFF_MFA": "0"}, {"REQUIRE_STAFF_MFA": False}),
+        (PRODUCTION | {"REQUIRE_STAFF_MFA": "  "}, {"REQUIRE_STAFF_MFA": True}),
+        ({"REQUIRE_STAFF_MFA": "1"}, {"REQUIRE_STAFF_MFA": True}),
         ({"REQUIRE_STAFF_MFA": "true"}, {"REQUIRE_STAFF_MFA": True}),
         (PRODUCTION | {"BEHIND_TLS_PROXY": "false"}, {"ALLAUTH_TRUSTED_PROXY_COUNT": 0}),
         ({"BEHIND_TLS_PROXY": "true"}, {"ALLAUTH_TRUSTED_PROXY_COUNT": 1}),
@@ -184,12 +189,13 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
             {"CACHE_URL": "redis+sentinel://:hunter2@h:26379,i:26379/petstore"},
             "CACHE_URL: cannot name Sentinels any more. Name a proxy that leads to the master (docs/databases.md#redis).",
         ),
-        ({"THREADS": "9" * 5000}, "THREADS: must be a whole number from 1 to 64."),
+        *[
+            ({"THREADS": text}, "THREADS: must be a whole number from 1 to 64.")
+            for text in ("many", "0", "65", "-1", "1.5", "٣", "9" * 5000)
+        ],
         ({"PRODUCTION_URL": "https://:hunter2@h\u2100/v1"}, f"PRODUCTION_URL: {ADDRESS}"),
         ({"RATE_LIMIT": "fast"}, "RATE_LIMIT: must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."),
         ({"RATE_LIMIT": "0/min"}, "RATE_LIMIT: must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."),
-        ({"THREADS": "many"}, "THREADS: must be a whole number from 1 to 64."),
-        ({"THREADS": "0"}, "THREADS: must be a whole number from 1 to 64."),
         ({"LOG_LEVEL": "loud"}, "LOG_LEVEL: must be one of DEBUG, INFO, WARNING, ERROR."),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT: must be one of json, text."),
         ({"DATABASE_BEHIND_PGBOUNCER": "perhaps"}, "DATABASE_BEHIND_PGBOUNCER: must be true or false."),
@@ -264,6 +270,17 @@ def test_the_development_key_is_made_once_and_kept_private() -> None:
     keys = {start({}, "settings.SECRET_KEY").stdout for _ in range(2)}
     assert len(keys) == 1
     assert (ROOT / "var" / "secret-key").stat().st_mode & 0o077 == 0
+
+
+def test_a_development_key_of_another_account(tmp_path: Path) -> None:
+    """A folder cannot be read either, and root can read every file."""
+    file = tmp_path / "secret-key"
+    file.mkdir()
+    env = Env({}, [Variable("PETSTORE_ENVIRONMENT", str, "development", "")], {})
+    assert development_key(env, tmp_path) == ""
+    assert env.mistakes == [
+        f"SECRET_KEY: is missing, and {file} cannot be used: Is a directory. Use the account that created it."
+    ]
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ class TestBackOffice:
 
 
 class TestCommands:
+    @pytest.mark.slow
     def test_each_is_named(self) -> None:
         """Without the database of the tests: `manage.py` itself names the command."""
         with migrated_database() as url:

@@ -232,6 +232,7 @@ def test_types_are_right_to_a_strict_checker(client: Client) -> None:
     client.check()
 
 
+@pytest.mark.parametrize("client", [PythonClient, TypeScriptClient], indirect=True)
 def test_the_snippets_of_the_readme_run(client: Client, server: Gunicorn, key: str) -> None:
     known = server.manage("shell", "--verbosity=0", "-c", "from pets.models import Pet; print(Pet.objects.count())")
     printed = [

@@ -11,7 +11,10 @@ from tests.server import running_server
 
 def test_the_first_page_is_short(browser: Browser, browser_context_args: dict[str, Any]) -> None:
     """In a store of its own: what other tests leave needs attention."""
-    with running_server(workers=1) as server, browser.new_context(**browser_context_args | {"base_url": server.url}) as context:
+    with (
+        running_server(workers=1) as server,
+        browser.new_context(**browser_context_args | {"base_url": server.url}) as context,
+    ):
         furnish(server)
         page = context.new_page()
         page.set_viewport_size({"width": 1440, "height": 900})

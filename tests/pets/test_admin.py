@@ -31,19 +31,6 @@ def test_another_like_it_begins_with_the_same_values(staff: Client, category: Ca
     assert initial == {"name": "Rex & <b>", "category": str(category.pk), "status": "pending"}
 
 
-@pytest.mark.parametrize("name", ["", "   ", "\u200b", "a\x1bb", "x" * 256])
-def test_what_the_api_rejects_the_back_office_rejects(staff: Client, category: Category, name: str) -> None:
-    answer = staff.post("/admin/pets/pet/add/", {"name": name, "category": category.pk, "status": "sold"})
-    assert answer.status_code == 200
-    assert "name" in answer.context["adminform"].form.errors
-    assert not Pet.objects.exists()
-
-
-def test_names_are_kept_as_typed(staff: Client, category: Category) -> None:
-    staff.post("/admin/pets/pet/add/", {"name": "  Rex ", "category": category.pk, "status": "sold"})
-    assert Pet.objects.get().name == "  Rex "
-
-
 def test_a_reference_belongs_to_one_animal(staff: Client, category: Category) -> None:
     PetFactory(external_reference="A-1")
     data = {"name": "Max", "category": category.pk, "status": "sold", "external_reference": "A-1"}
