@@ -39,7 +39,6 @@ class CachedKey(NamedTuple):
     rate_limit: str
     expires_at: datetime | None
     revoked_at: datetime | None
-    recorded_until: datetime | None = None
     caller_id: int = 0
     """The first of the keys that it replaced one after the other, or itself: who retries is the same caller."""
 

@@ -30,11 +30,6 @@ SOON = timedelta(days=14)
 """A key that expires within this time is shown as expiring."""
 
 
-RECORDED = timedelta(hours=1)
-MOST_READS_RECORDED = 10_000
-"""How long, and for how many successful reads at most, each request with a key is recorded once that is switched on."""
-
-
 class RotationError(ValueError):
     """The key cannot be rotated; the text is a sentence for people that says why."""
 
@@ -156,11 +151,6 @@ class APIKey(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, editable=False, related_name="+"
     )
 
-    recorded_until = models.DateTimeField(null=True, editable=False, help_text="Successful reads are recorded too.")
-    reads_left = models.PositiveIntegerField(
-        default=0, db_default=0, editable=False, help_text="How many of them at most."
-    )
-
     objects = APIKeyQuerySet.as_manager()
     history = HistoricalRecords(
         bases=[HistoryRow],
@@ -169,7 +159,7 @@ class APIKey(models.Model):
         verbose_name_plural="changes of API keys",
         history_id_field=models.BigAutoField(primary_key=True),
         # A secret, use, and what never changes.
-        excluded_fields=["digest", "last_used_at", "reads_left", "created_at", "created_by"],
+        excluded_fields=["digest", "last_used_at", "created_at", "created_by"],
         no_db_index=["id", "key_id", "replaced_by"],  # the migration makes one of id and history_id
         get_user=staff_member,
     )
@@ -263,20 +253,6 @@ class APIKey(models.Model):
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])
         return True
-
-    @property
-    def is_recorded(self) -> bool:
-        return self.is_active and self.recorded_until is not None and self.recorded_until > timezone.now()
-
-    def record_reads(self) -> None:
-        """Let the request desk record successful reads too, for a while and up to a number."""
-        self.recorded_until, self.reads_left = timezone.now() + RECORDED, MOST_READS_RECORDED
-        self.save(update_fields=["recorded_until", "reads_left"])
-
-    def stop_recording(self) -> None:
-        """End that; what was noted before is still saved."""
-        self.recorded_until = None
-        self.save(update_fields=["recorded_until"])
 
     def _check_rotation(self) -> None:
         if not self.is_active:

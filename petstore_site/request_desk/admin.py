@@ -6,7 +6,6 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Sum
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
@@ -14,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from history.admin import RecordAdmin
 from petstore_site.request_desk.listing import FILTERS, RequestList
-from petstore_site.request_desk.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
+from petstore_site.request_desk.models import KEPT, MOST_RECORDS, RequestRecord
 from petstore_site.request_desk.story import MOST_FOUND, alike, story_of
 
 LISTED = 10_000
@@ -98,7 +97,6 @@ class RequestRecordAdmin(RecordAdmin):
             "most_found": MOST_FOUND,
             "most_records": f"{MOST_RECORDS:,}",
             "kept": KEPT.days,
-            "left_out": RecordGap.objects.kept().aggregate(sum=Sum("count"))["sum"],
             "may_see_keys": request.user.has_perm("apikeys.view_apikey"),
         }
         return self.page(request, "desk.html", **context)

@@ -1,10 +1,9 @@
 """The records of requests that support may be asked about."""
 
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import ClassVar, Self
 
-from django.db import connections, models
+from django.db import models
 from django.db.models import Max, Q
 from django.utils import timezone
 
@@ -82,44 +81,3 @@ class RequestRecord(models.Model):
 
     def __str__(self) -> str:
         return self.request_id
-
-
-# Django's bulk_create can overwrite on conflict, but not add.
-ADD_TO_GAP = """
-    INSERT INTO request_desk_recordgap (hour, count) VALUES (%s, %s)
-    ON CONFLICT (hour) DO UPDATE SET count = request_desk_recordgap.count + excluded.count
-"""
-
-
-class RecordGapQuerySet(models.QuerySet["RecordGap"]):
-    """Filter the gaps, and add to them."""
-
-    def kept(self) -> Self:
-        return self.filter(hour__gt=timezone.now() - KEPT)
-
-    def expired(self) -> Self:
-        return self.filter(hour__lte=timezone.now() - KEPT)
-
-    def add_all(self, counts: Iterable[tuple[datetime, int]]) -> None:
-        """Add to the rows of these hours; create those that are missing."""
-        connection = connections[self.db]
-        rows = [(connection.ops.adapt_datetimefield_value(hour), count) for hour, count in counts]
-        with connection.cursor() as cursor:
-            cursor.executemany(ADD_TO_GAP, rows)
-
-
-class RecordGap(models.Model):
-    """How many requests of an hour were not recorded, because too many came at once."""
-
-    hour = models.DateTimeField(unique=True)
-    count = models.BigIntegerField()
-
-    objects = RecordGapQuerySet.as_manager()
-
-    class Meta:
-        """Shown on the request desk only."""
-
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"{self.hour:%Y-%m-%d %H}:00: {self.count}"

@@ -38,7 +38,7 @@ class AccessRecord(NamedTuple):
 
     @property
     def is_good_read(self) -> bool:
-        """Whether the request read and succeeded: usually such a one is only counted."""
+        """Whether the request read and succeeded: such a one is only counted."""
         return self.status < 400 and self.request.method in SAFE_METHODS
 
 
@@ -63,11 +63,7 @@ def observe(*access_records: AccessRecord) -> None:
         )
         if key:
             usage.count(key, route=_counted(request), status=200 if status == 304 else status)
-        if not request.is_api:
-            continue
-        # Staff can switch on the recording of all requests with a key.
-        is_recorded = key and key.recorded_until and key.recorded_until > timezone.now()
-        if is_recorded or not record.is_good_read:
+        if request.is_api and not record.is_good_read:
             records.note(_record(record))
 
 
@@ -140,5 +136,4 @@ def _record(record: AccessRecord) -> records.Record:
         code=record.code,
         message=record.message,
         milliseconds=round(record.seconds * 1000),
-        is_good_read=record.is_good_read,
     )

@@ -88,8 +88,6 @@ class TestIssue:
             "expires_at": expires_at,
             "revoked_at": None,
             "last_used_at": None,
-            "recorded_until": None,
-            "reads_left": 0,
             "replaced_by_id": None,
             "created_by_id": admin_user.pk,
         }

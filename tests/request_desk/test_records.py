@@ -13,7 +13,7 @@ from psycopg.errors import QueryCanceled
 
 from petstore_site.apikeys.models import APIKey
 from petstore_site.request_desk import models, records
-from petstore_site.request_desk.models import KEPT, RecordGap, RequestRecord
+from petstore_site.request_desk.models import KEPT, RequestRecord
 from petstore_site.request_desk.records import Record
 from petstore_site.request_desk.templatetags.request_desk import recent_errors
 from tests.conftest import ApiClient
@@ -21,23 +21,18 @@ from tests.factories import APIKeyFactory, CategoryFactory
 from tests.server import until
 
 DAY = timedelta(days=1)
-HOUR = (timezone.now() - DAY).replace(minute=0, second=0, microsecond=0)
-AT = HOUR + timedelta(minutes=30, seconds=15)
+AT = timezone.now() - DAY
 
 
 def record(request_id: str = "id", **values: Any) -> Record:
     given: dict[str, Any] = {"key": None, "at": AT, "method": "GET", "route": "pet-list", "status": 401}
-    given |= {"code": "api_key_missing", "message": "", "milliseconds": 1, "is_good_read": False}
+    given |= {"code": "api_key_missing", "message": "", "milliseconds": 1}
     return Record(request_id=request_id, **given | values)
 
 
 def written(*columns: str) -> list[Any]:
     rows = RequestRecord.objects.order_by("pk")
     return [*rows.values_list(*columns, flat=len(columns) == 1)]
-
-
-def gaps() -> list[Any]:
-    return [*RecordGap.objects.order_by("hour").values_list("hour", "count")]
 
 
 @pytest.mark.django_db
@@ -161,7 +156,6 @@ class TestBounds:
             records.note(record(f"stranger-{number}"))
         records.flush()
         assert written("request_id") == [f"stranger-{number}" for number in range(20)]
-        assert gaps() == [(HOUR, 30)]
 
     def test_each_key_has_its_own(self) -> None:
         flood, quiet = APIKeyFactory(), APIKeyFactory()
@@ -170,39 +164,29 @@ class TestBounds:
         records.note(record("complaint", key=quiet.pk))
         records.flush()
         assert [RequestRecord.objects.filter(key=key).count() for key in (flood, quiet)] == [100, 1]
-        assert gaps() == [(HOUR, 50)]
 
     def test_all_together_have_a_bound(self) -> None:
         for number in range(1500):
             records.note(record(key=number))
         records.flush()
         assert RequestRecord.objects.count() == 1000
-        assert gaps() == [(HOUR, 500)]
 
-    def test_after_a_flush_there_is_room_again_and_gaps_add_up(self) -> None:
+    def test_after_a_flush_there_is_room_again(self) -> None:
         for _ in range(2):
             for _ in range(30):
                 records.note(record())
             records.flush()
         assert RequestRecord.objects.count() == 40
-        assert gaps() == [(HOUR, 20)]
-
-    def test_gaps_are_counted_by_hour(self) -> None:
-        for _ in range(21):
-            records.note(record())
-        records.note(record(at=AT + timedelta(hours=1)))
-        records.flush()
-        assert gaps() == [(HOUR, 1), (HOUR + timedelta(hours=1), 1)]
 
     def test_threads_lose_nothing(self) -> None:
-        def requests(_number: int) -> None:
+        def requests(key: int) -> None:
             for _ in range(100):
-                records.note(record())
+                records.note(record(key=key))
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(requests, range(8)))
         records.flush()
-        assert RequestRecord.objects.count() + sum(count for _, count in gaps()) == 800
+        assert RequestRecord.objects.count() == 800
 
 
 @pytest.mark.django_db
@@ -241,7 +225,6 @@ class TestFlush:
         records.note(record("after"))
         records.flush()
         assert written("request_id") == [f"before-{number}" for number in range(20)]
-        assert gaps() == [(HOUR, 6)]
 
     def test_what_comes_while_a_flush_fails_is_written_after_it(self) -> None:
         def note_and_fail(*_args: Any) -> None:
@@ -254,7 +237,6 @@ class TestFlush:
             records.flush()
         records.flush()
         assert written("request_id") == ["before", *(f"meanwhile-{number}" for number in range(19))]
-        assert gaps() == [(HOUR, 2)]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -275,7 +257,6 @@ class TestPurge:
     def store(self, *ages: timedelta) -> None:
         for number, age in enumerate(ages):
             values = record(f"{number}", at=timezone.now() - age)._asdict()
-            del values["is_good_read"]
             RequestRecord.objects.create(**values | {"key": None})
 
     def test_old_ones_go_with_the_next_flush(self) -> None:
@@ -300,7 +281,6 @@ class TestPurge:
     ) -> None:
         monkeypatch.setattr(models, "PURGED_AT_ONCE", 2)
         self.store(*[KEPT + DAY] * 5, DAY)
-        RecordGap.objects.add_all([(timezone.now() - KEPT - DAY, 1), (timezone.now() - DAY, 2)])
         for option in ("--dry-run", "--yes"):
             call_command("purge_expired", "--json", option)
         assert capsys.readouterr().out == (
@@ -308,7 +288,6 @@ class TestPurge:
             '{"idempotency_keys": 0, "request_records": 5, "dry_run": false}\n'
         )
         assert written("request_id") == ["5"]
-        assert [count for _, count in gaps()] == [2]
 
 
 @pytest.mark.django_db

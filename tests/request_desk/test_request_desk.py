@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from pets.models import Pet
 from petstore_site.request_desk import admin, records, story
-from petstore_site.request_desk.models import KEPT, RecordGap, RequestRecord
+from petstore_site.request_desk.models import KEPT, RequestRecord
 from tests.conftest import ApiClient
 from tests.days import written
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
@@ -276,11 +276,6 @@ class TestDesk:
         for reason in ("less than 10 seconds old", "older than 7 days", "This is development", "typo"):
             assert reason in page
 
-    def test_says_how_many_were_not_recorded(self, desk: Client) -> None:
-        assert "Every error and write of the last 7 days was recorded." in shown(desk)
-        RecordGap.objects.add_all([(timezone.now() - DAY, 40), (timezone.now(), 2), (timezone.now() - KEPT - DAY, 5)])
-        assert "In the last 7 days 42 requests were not recorded" in shown(desk)
-
     def test_hostile_messages_are_escaped(self, desk: Client) -> None:
         store(message="<script>alert(1)</script>", method="<b>")
         page = shown(desk, "id")
@@ -290,11 +285,11 @@ class TestDesk:
     def test_queries(self, desk: Client, django_assert_num_queries: Any) -> None:
         for _ in range(20):
             store(key=APIKeyFactory())
-        with django_assert_num_queries(6):  # session, user, permissions; records, errors of the key, gaps
+        with django_assert_num_queries(5):  # session, user, permissions; records, errors of the key
             shown(desk, "id")
         for _ in range(20):
             store(key=APIKeyFactory(), method="POST", status=201)
-        with django_assert_num_queries(7):  # the history, also what was gathered, and no errors
+        with django_assert_num_queries(6):  # the history, also what was gathered, and no errors
             shown(desk, "id")
 
 

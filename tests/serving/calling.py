@@ -29,7 +29,7 @@ class BreaksInCommit:
     """A driver that finds a good key for every request, and loses its connection in the COMMIT of each."""
 
     def __init__(self, pk: int = 1, scope: str = "write") -> None:
-        self.key: Row = (pk, "Ab3dE6gH", "Shop", scope, "", None, None, None, pk)
+        self.key: Row = (pk, "Ab3dE6gH", "Shop", scope, "", None, None, pk)
 
     def admit(self, *, reads: bool) -> None:
         """Admit all."""

@@ -111,7 +111,6 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "apikeys_apikey_change": lambda: {"name": "Forged", "seen": _seen(APIKey).history_id},
     "apikeys_apikey_simple_history": lambda: {"seen": _seen(APIKey).history_id},
     "apikeys_apikey_rotate": lambda: {"grace_hours": 1},
-    "apikeys_apikey_record": lambda: {"record": "on"},
     "apikeys_apikey_delete": lambda: DELETE,
     "apikeys_apikey_changelist": lambda: _delete_all(APIKey),
     "apikeys_keyusage_add": lambda: {"count": 9},

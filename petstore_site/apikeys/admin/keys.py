@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 from simple_history.models import DeletedObject
 from simple_history.template_utils import HistoricalRecordContextHelper
 
@@ -27,8 +27,6 @@ from petstore_site.apikeys.overview import overview
 
 EDITABLE = ["name", "contact", "rate_limit", "expires_at"]
 HOURS_OF_A_YEAR = 365 * 24
-
-RECORDING = {"on": "Each request with {key} is recorded for an hour.", "off": "The recording of {key} has ended."}
 
 page_and_post = method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
 
@@ -223,7 +221,6 @@ class APIKeyAdmin(HistoryAdmin):
         view = self.admin_site.admin_view
         return [
             path("<path:object_id>/rotate/", view(self.rotate_view), name="apikeys_apikey_rotate"),
-            path("<path:object_id>/record/", view(self.record_view), name="apikeys_apikey_record"),
             path("<path:object_id>/revoke/", view(self.revoke_view), name="apikeys_apikey_revoke"),
             *super().get_urls(),
         ]
@@ -282,19 +279,6 @@ class APIKeyAdmin(HistoryAdmin):
             if key.revoke():
                 self.log_change(request, key, "Revoked.")
         self.message_user(request, f"{key} is revoked.")
-        return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[key.pk]))
-
-    @method_decorator(require_POST)
-    def record_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Switch the recording of all requests with the key on for an hour, or off."""
-        key = self._key_to_change(request, object_id)
-        wanted = request.POST.get("record", "")
-        if wanted not in RECORDING or not key.is_active:
-            raise SuspiciousOperation("A switch that no form of ours sends, or a key that is not active")
-        with transaction.atomic():
-            key.record_reads() if wanted == "on" else key.stop_recording()
-            self.log_change(request, key, f"Recording of all requests: {wanted}.")
-        self.message_user(request, RECORDING[wanted].format(key=key))
         return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[key.pk]))
 
     def _key_to_change(self, request: HttpRequest, object_id: str) -> APIKey:
