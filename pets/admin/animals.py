@@ -29,7 +29,6 @@ from history.pages import ChangesAdmin
 from history.paging import HistoryPage
 from history.times import NOTHING
 from pets.admin import filters, listing, views
-from pets.admin.beside import Beside, neighbours
 from pets.columns import CATEGORY, ON_PAGES
 from pets.models import Pet, PetStatus, Sale
 from pets.serializers import PetSerializer
@@ -90,10 +89,9 @@ class PetAdmin(ChangesAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [("Details", {"fields": self.get_fields(request, obj)})]
 
-    def get_changelist(self, request: HttpRequest, **_kwargs: Any) -> type[listing.PetChangeList]:
-        """Return the list that does not count; for the page of an animal, the one that finds its neighbours."""
-        match: Any = request.resolver_match
-        return Beside if match.url_name == "pets_pet_change" else listing.PetChangeList
+    def get_changelist(self, request: HttpRequest, **_kwargs: Any) -> type[listing.PetChangeList]:  # noqa: ARG002 - Django's signature
+        """Return the list that does not count."""
+        return listing.PetChangeList
 
     def get_search_results(self, _request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         needle = search_term.strip()
@@ -141,7 +139,7 @@ class PetAdmin(ChangesAdmin):
             return self._gone(request, _last_of(object_id or ""))
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Show the form, and beside that of an animal its facts, its story and the animals next to it in the list.
+        """Show the form, and beside that of an animal its facts and its story.
 
         A form with errors has what was typed in its animal, so what is shown beside it is read again.
         """
@@ -151,7 +149,7 @@ class PetAdmin(ChangesAdmin):
             origin = words.first_of(pet, newest)
             happened = words.events(newest)[: words.SHOWN]
             name_actors([*newest[:1], origin, *happened], request.user)
-            context |= neighbours(self, request) | {
+            context |= {
                 "animal": pet,
                 "newest": newest[0] if newest else None,
                 "origin": origin,

@@ -2,20 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable
-from datetime import timedelta
 from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from categories.models import Category
-from pets.admin import listing
 from pets.models import ImportRun, Pet, Sale
 from tests.days import written
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
@@ -148,76 +142,6 @@ def test_what_is_beside_the_form_is_what_is_saved_not_what_was_typed(staff: Clie
     page = answer.content.decode()
     assert '<h1 class="clamped" title="Rex">Rex</h1>' in page
     assert json.dumps(shown(id=rex.pk, name="Rex", categoryId=rex.category_id, status="pending")) in unescape(page)
-
-
-# --- Beside it in the list -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def shelf(category: Category) -> list[Pet]:
-    """Nine animals, every third of them pending, the even ones cats, named after their place."""
-    cats = CategoryFactory(name="Cats")
-    run = ImportRun.objects.create(who="root", file_name="a.csv", options={}, state="done")
-    found = []
-    for number in range(9):
-        kind, status = (category, cats)[number % 2 == 0], "available" if number % 3 else "pending"
-        pet = PetFactory(name=f"{'Mia' if number in {1, 7} else 'Rex'} {number}", category=kind, status=status)
-        days = timedelta(days=number)
-        Pet.objects.filter(pk=pet.pk).update(created_at=timezone.now() - days, updated_at=timezone.now() - days)
-        found.append(pet)
-    Pet.history.filter(id__in=[found[2].pk, found[6].pk]).update(import_run=run)
-    Pet.objects.filter(pk__in=[found[1].pk, found[8].pk]).update(status="sold")
-    return found
-
-
-def shown_beside(answer: Any, shelf: list[Pet]) -> tuple[int | None, ...]:
-    places = {pet.pk: number for number, pet in enumerate(shelf)}
-    return tuple(places.get(answer.context.get(name)) for name in ("previous", "next"))
-
-
-LISTS: list[tuple[Callable[[], str], int, tuple[int | None, int | None]]] = [
-    (lambda: "", 4, (5, 3)),
-    (lambda: "", 0, (1, None)),
-    (lambda: "", 8, (None, 7)),
-    (lambda: "o=2", 4, (3, 5)),
-    (lambda: "p=3", 4, (5, 3)),
-    (lambda: "status__exact=pending", 3, (6, 0)),
-    (lambda: "status__exact=pending", 4, (6, 3)),
-    (lambda: f"category__id__exact={Category.objects.get(name='Cats').pk}", 4, (6, 2)),
-    (lambda: "q=mia", 4, (7, 1)),
-    (lambda: "q=nobody", 4, (None, None)),
-    (lambda: f"added_to={timezone.now().date() - timedelta(days=5)}", 4, (5, None)),
-    (lambda: f"unchanged_since={timezone.now().date() - timedelta(days=5)}&o=2", 4, (None, 6)),
-    (lambda: f"import_run={ImportRun.objects.get().pk}", 4, (6, 2)),
-    (lambda: f"sold_from={timezone.now().date()}", 4, (8, 1)),
-    (lambda: "digest__startswith=a", 4, (5, 3)),
-    (lambda: "name__startswith=a", 4, (None, None)),
-    (lambda: "status__exact=gone", 4, (None, None)),
-    (lambda: "category__id__exact=%00", 4, (None, None)),
-]
-
-
-def test_the_animals_beside_it_are_those_of_the_list(
-    staff: Client, shelf: list[Pet], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether they are near the newest or far from them."""
-    for newest in (listing.NEWEST, 0):
-        monkeypatch.setattr(listing, "NEWEST", newest)
-        for filters, place, expected in LISTS:
-            answer = opened(staff, shelf[place], filters())
-            assert (filters(), place, shown_beside(answer, shelf)) == (filters(), place, expected)
-            for number in filter(None, expected):
-                assert page_of(shelf[number], filters()) in unescape(answer.content.decode())
-
-
-def test_nothing_is_counted_and_the_queries_are_few(staff: Client, shelf: list[Pet]) -> None:
-    opened(staff, shelf[4])
-    for filters, most in (("status__exact=pending&o=2", 10), ("q=mia", 10)):
-        with CaptureQueriesContext(connection) as queries:
-            opened(staff, shelf[4], filters)
-        statements = [query["sql"] for query in queries]
-        assert [sql for sql in statements if "COUNT(" in sql.upper() or " OFFSET " in sql] == []
-        assert len(statements) == most, "\n".join(statements)
 
 
 def test_a_sold_animal_has_its_day(staff: Client, rex: Pet) -> None:

@@ -94,19 +94,6 @@ def test_the_last_administrator_stays(administrator: Client, changes: Any) -> No
     assert administrator.get("/admin/auth/user/").status_code == 200
 
 
-def test_who_gives_up_own_rights_is_asked_twice(administrator: Client) -> None:
-    member("second", "Administrator")
-    root = User.objects.get(username="root")
-    root.groups.add(Group.objects.get(name="Viewer"))
-    viewer = [Group.objects.get(name="Viewer").pk]
-    address = f"/admin/auth/user/{root.pk}/change/"
-    asked = administrator.post(address, form_of(root, groups=viewer))
-    assert "You would lose rights of your own: Administrator." in asked.content.decode()
-    assert '<input type="hidden" name="sure" value="on"' in asked.content.decode()
-    assert administrator.post(address, form_of(root, groups=viewer, sure="on")).status_code == 302
-    assert [group.name for group in root.groups.all()] == ["Viewer"]
-
-
 def test_a_passkey_nested_deeply_is_a_bad_request(anna: User) -> None:
     nested = {"credential": "[" * 200_000}
     assert Client().post("/admin/account/sign-in/passkey/", nested).status_code == 400

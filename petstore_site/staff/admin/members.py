@@ -151,14 +151,13 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         return field
 
     def get_form(self, request: Any, obj: User | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
-        """Return a form that knows who sends it, and takes no role beyond what they can do and what is held already."""
+        """Return a form that takes no role beyond what its sender can do and what is held already."""
         form: Any = super().get_form(request, obj, **kwargs)
         if roles := form.base_fields.get("groups"):
             held = obj.groups.values("pk") if obj else []
             roles.queryset = roles.queryset.filter(
                 Q(pk__in=grantable_roles(request.user).values("pk")) | Q(pk__in=held)
             )
-        form.editor = request.user
         return form
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
