@@ -8,7 +8,7 @@ API_PATH = re.compile(r"(?:/[A-Za-z0-9](?:[A-Za-z0-9._~-]*[A-Za-z0-9])?)*/v1")
 
 OWN_PATHS = {
     ".well-known", "admin", "docs", "favicon.ico", "livez", "llms.txt", "openapi.json", "readyz", "robots.txt",
-    "sitemap.xml", "static", "v1",
+    "static", "v1",
 }  # fmt: skip
 """The first part of each path of the service. If the service lived under one, `mount` could not distinguish them."""
 

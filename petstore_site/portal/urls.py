@@ -7,7 +7,6 @@ from petstore_site.portal import markdown, views
 urlpatterns = [
     path("", views.page, {"name": "landing"}, name="landing"),
     path("docs/", views.page, {"name": "reference"}, name="docs"),
-    path("docs/reference/", views.reference_alias),
     path("docs/guide/", views.page, {"name": "guide"}, name="guide"),
     path("docs/clients/", views.page, {"name": "clients"}, name="clients"),
     path("docs/clients/<str:name>", views.client_package, name="client-package"),
@@ -18,9 +17,7 @@ urlpatterns = [
     path("favicon.ico", views.favicon),
     path("robots.txt", views.robots),
     path(".well-known/security.txt", views.security),
-    path("sitemap.xml", views.sitemap, name="sitemap"),
     path("docs/search.json", views.file, {"name": "search-index"}, name="search-index"),
-    path("docs/errors/", views.error_list, name="error-list"),
     path("docs/errors/<str:code>", views.page, {"name": "error"}, name="error-help"),
     path("docs/petstore.http", views.file, {"name": "http-file"}, name="http-file"),
 ]

@@ -64,31 +64,18 @@ def file(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @read_only
-def reference_alias(_request: HttpRequest) -> HttpResponse:
-    """Redirect to the reference from the address that people guess."""
-    return HttpResponseRedirect(reverse("docs"))
-
-
-@read_only
-def error_list(_request: HttpRequest) -> HttpResponse:
-    """Redirect to the list of error codes."""
-    return HttpResponseRedirect(f"{reverse('guide')}#error-codes")
-
-
-@read_only
 def favicon(request: HttpRequest) -> HttpResponse:
     """Redirect to the icon of this environment."""
     return HttpResponseRedirect(static(environment(request)["petstore_icon"]))
 
 
 @read_only
-def robots(request: HttpRequest) -> HttpResponse:
+def robots(_request: HttpRequest) -> HttpResponse:
     """Allow the portal of production, and nothing of the other environments: search engines would show both."""
     if settings.PETSTORE_ENVIRONMENT != "production":
         return HttpResponse("User-agent: *\nDisallow: /\n", content_type="text/plain")
     text = f"User-agent: *\nDisallow: {reverse('admin:index')}\nDisallow: {settings.BASE_PATH}/v1/\n"
-    sitemap_url = request.build_absolute_uri(reverse("sitemap"))
-    return HttpResponse(f"{text}Sitemap: {sitemap_url}\n", content_type="text/plain")
+    return HttpResponse(text, content_type="text/plain")
 
 
 @read_only
@@ -99,14 +86,6 @@ def security(_request: HttpRequest) -> HttpResponse:
     expires = f"{timezone.now() + timedelta(days=182):%Y-%m-%d}T00:00:00Z"
     text = f"Contact: {settings.SECURITY_CONTACT}\nExpires: {expires}\nPreferred-Languages: en\n"
     return HttpResponse(text, content_type=TEXT)
-
-
-@read_only
-def sitemap(request: HttpRequest) -> HttpResponse:
-    """Return the pages of the portal in the form of sitemaps.org."""
-    urls = "".join(f"<url><loc>{escape(request.build_absolute_uri(path))}</loc></url>" for path in _addresses())
-    text = f'<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
-    return HttpResponse(text, content_type="application/xml")
 
 
 def _addresses() -> list[str]:

@@ -130,6 +130,3 @@ class TestErrorPages:
     def test_other_names_are_not_found(self, client: Client) -> None:
         answer = client.get("/docs/errors/nope")
         assert (answer.status_code, answer.json()) == (404, error("route_not_found", "This path does not exist.", 404))
-
-    def test_the_list_is_in_the_guide(self, client: Client) -> None:
-        assert client.get("/docs/errors/")["Location"] == "/docs/guide/#error-codes"

@@ -173,16 +173,13 @@ def test_what_the_portal_shows_can_be_called(port: int, proxies: Proxies) -> Non
     assert f'Link: <{BASE}/docs/errors/api_key_missing>; rel="help"' in guide
     assert f"@host = {base}\n" in get(port, f"{BASE}/docs/petstore.http").body.decode()
     assert f"{base}/docs/clients/petstore_client-" in get(port, f"{BASE}/docs/clients.md").body.decode()
-    for file in ("sitemap.xml", "llms.txt"):
-        text = get(port, f"{BASE}/{file}").body.decode()
-        found = re.findall(rf"{re.escape(origin(port, proxies))}([^\s<)\"`]*)", text)
-        assert len(found) > 3
-        assert [one for one in found if not one.startswith(f"{BASE}/")] == []
-        assert {
-            one: status
-            for one in found
-            if "/v1" not in one and (status := get(port, one.partition("#")[0]).status) != 200
-        } == {}
+    text = get(port, f"{BASE}/llms.txt").body.decode()
+    found = re.findall(rf"{re.escape(origin(port, proxies))}([^\s<)\"`]*)", text)
+    assert len(found) > 3
+    assert [one for one in found if not one.startswith(f"{BASE}/")] == []
+    assert {
+        one: status for one in found if "/v1" not in one and (status := get(port, one.partition("#")[0]).status) != 200
+    } == {}
 
 
 @in_one
