@@ -18,7 +18,7 @@ from categories.models import Category
 from changes.models import AnyChange, Change, Kind, UnrecordedChange, undos_of
 from changes.plan import along, source
 from database.search import fold_needle
-from history.numbers import row_number
+from history.values import row_number
 from pets.columns import BY_NAME, NAMES
 from pets.models import ImportRun, Pet, PetStatus
 

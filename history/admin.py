@@ -17,8 +17,8 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from history.numbers import row_number
 from history.times import NOTHING, when
+from history.values import row_number
 
 GONE = "Not found. Perhaps someone deleted it."
 

@@ -19,10 +19,9 @@ from history.acting import acting
 from history.admin import OfficeAdmin
 from history.conflicts import MEANWHILE, SeenForm, latest_change
 from history.edits import NotUndoneError, before, labels, restore_version, undo_edit
-from history.numbers import row_number
 from history.paging import HistoryPage, page_of
 from history.times import to_the_minute
-from history.values import shown
+from history.values import row_number, shown
 
 NOT_SAVED = f"Not saved. {MEANWHILE} Try again."
 

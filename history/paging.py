@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from history.edits import undoings
-from history.numbers import row_number
+from history.values import row_number
 
 PER_PAGE = 50
 

@@ -1,5 +1,6 @@
-"""The value of a field in words."""
+"""Values of fields in words, and numbers of rows as addresses and forms have them."""
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -30,3 +31,8 @@ def in_words(thing: Any, name: str, value: Any) -> str:
         return to_the_minute(value)
     choices = dict(thing._meta.get_field(name).flatchoices)  # noqa: SLF001 - as above
     return str(choices.get(value, value) or "")
+
+
+def row_number(text: str) -> int | None:
+    """Return the number of a row; None for what is no number, or is too large for one that we gave."""
+    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None

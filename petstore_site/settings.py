@@ -98,7 +98,6 @@ CORS_ALLOWED_ORIGINS: list[str] = [*env["CORS_ALLOWED_ORIGINS"]]
 MIDDLEWARE = [
     "petstore_site.serving.middleware.ObservingMiddleware",
     "petstore_site.serving.api.APIMiddleware",  # what follows is for pages
-    "petstore_site.serving.middleware.HeadMiddleware",
     "petstore_site.serving.middleware.CompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "rest.responses.PolicyMiddleware",
@@ -205,9 +204,9 @@ API_DEPRECATIONS: dict[str, dict[str, Any]] = {
 """Route name → since when it is deprecated, when it will be removed, which route replaces it."""
 
 REST_FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["petstore_site.apikeys.authentication.BearerKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["petstore_site.apikeys.authentication.MethodIsAllowed"],
-    "DEFAULT_THROTTLE_CLASSES": ["petstore_site.apikeys.authentication.KeyRateThrottle"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["petstore_site.apikeys.admission.BearerKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["petstore_site.apikeys.admission.MethodIsAllowed"],
+    "DEFAULT_THROTTLE_CLASSES": ["petstore_site.apikeys.admission.KeyRateThrottle"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "rest.media_type.JSONOnlyNegotiation",
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],  # for the description: `read_json` reads bodies
     "DEFAULT_RENDERER_CLASSES": ["rest.media_type.JSONRenderer"],

@@ -30,9 +30,9 @@ from files.lock import is_free
 from history.acting import acting, explain
 from history.edits import NotUndoneError
 from history.naming import name_actors, names_of, opening, who
-from history.numbers import row_number
 from history.pages import sent_from
 from history.times import span_in_words, spans
+from history.values import row_number
 from pets.models import ImportRun, ImportState
 from pets.permissions import may_see_animals, may_see_imports
 

@@ -11,7 +11,7 @@ from changes import log
 from changes.admin.import_facts import BADGES, page_of
 from files import page
 from files.uploads import KEPT
-from history.numbers import row_number
+from history.values import row_number
 from pets.models import IMPORTED, STANDARD_INPUT, ImportRun, ImportState, ImportUpload, Pet
 from pets.permissions import may_see_imports
 

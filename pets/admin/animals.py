@@ -24,10 +24,10 @@ from files.downloads import download
 from files.export import HEADINGS, IMPORTED, FileFormat
 from history.admin import moment
 from history.naming import name_actors
-from history.numbers import row_number
 from history.pages import ChangesAdmin
 from history.paging import HistoryPage
 from history.times import NOTHING
+from history.values import row_number
 from pets.admin import filters, listing, views
 from pets.columns import CATEGORY, ON_PAGES
 from pets.models import Pet, PetStatus, Sale

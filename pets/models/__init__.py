@@ -15,12 +15,12 @@ from pets.models.imports import (
     IMPORTED,
     STANDARD_INPUT,
     STANDING,
+    ColumnProfile,
     ImportRun,
     ImportState,
     ImportUpload,
     UploadPart,
 )
-from pets.models.profiles import ColumnProfile
 
 __all__ = [
     "ENDED_EARLY",

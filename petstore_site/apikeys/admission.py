@@ -1,23 +1,36 @@
 """What a request needs to be admitted: a good key, a scope that allows the method, room in its limit.
 
-Both adapters ask here: Django REST framework through `authentication.py`, the event loop directly.
+Both adapters ask here: the event loop calls `admit`, Django REST framework the classes at the end.
 """
 
 import asyncio
 from collections.abc import Callable, Container
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.utils import timezone
 from django.utils.http import http_date
-from rest_framework.exceptions import AuthenticationFailed, MethodNotAllowed, PermissionDenied, Throttled
-from rest_framework.permissions import SAFE_METHODS
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import (
+    AuthenticationFailed,
+    MethodNotAllowed,
+    NotAuthenticated,
+    PermissionDenied,
+    Throttled,
+)
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request as FrameworkRequest
+from rest_framework.throttling import BaseThrottle
 
 from history.acting import identify
 from petstore_site.apikeys import lookup
 from petstore_site.apikeys.lookup import CachedKey, Run
 from petstore_site.apikeys.models import Scope
 from rest.limits import Quota, count, waits_for_cache, what_is_left
-from rest.request import Request
+from rest.request import Request, request_of
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
 
 MISSING = "No API key was provided. Send it as Authorization: Bearer <key>."
 NO_BEARER = "Authorization must have the form Bearer <key>."
@@ -130,3 +143,43 @@ def _bearer_token(request: Request) -> str:
     """Return what follows `Bearer` in `Authorization`; empty without it."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.lstrip(" ") if scheme.lower() == "bearer" else ""
+
+
+# --- For Django REST framework --------------------------------------------------------------------------------------
+
+
+class BearerKeyAuthentication(BaseAuthentication):
+    """Sets `request.auth` to the `CachedKey`; there is no user, `request.user` stays None."""
+
+    def authenticate(self, framework_request: FrameworkRequest) -> tuple[None, CachedKey]:
+        """Return the key, or raise `AuthenticationFailed` with one of the four `api_key_…` codes."""
+        request = request_of(framework_request.META)
+        digest = digest_of(request)
+        accept_key(request, lookup.find(digest) if digest else None)
+        return None, request.key
+
+    def authenticate_header(self, framework_request: FrameworkRequest) -> str:
+        return challenge(request_of(framework_request.META))
+
+
+class MethodIsAllowed(BasePermission):
+    """405 for a method that the path does not support, 403 for one that the scope of the key does not allow.
+
+    401 where no authentication class has found a key; `BearerKeyAuthentication` says it more precisely.
+    """
+
+    def has_permission(self, framework_request: FrameworkRequest, view: "APIView") -> bool:
+        if framework_request.auth is None:
+            raise NotAuthenticated(MISSING, "api_key_missing")
+        allow(request_of(framework_request.META), view.allowed_methods)
+        return True
+
+
+class KeyRateThrottle(BaseThrottle):
+    """Reject what is over the limit of its key."""
+
+    def allow_request(self, framework_request: FrameworkRequest, _view: "APIView") -> bool:
+        """Return True, or raise `Throttled`. A request that the event loop has counted is not counted again."""
+        request = request_of(framework_request.META)
+        allow_one_more(request, request.quota or count(request.key))
+        return True

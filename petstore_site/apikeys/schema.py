@@ -9,7 +9,7 @@ from drf_spectacular.openapi import AutoSchema
 class BearerKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """The one security scheme of the API (interface document, section 5); importing registers it."""
 
-    target_class = "petstore_site.apikeys.authentication.BearerKeyAuthentication"
+    target_class = "petstore_site.apikeys.admission.BearerKeyAuthentication"
     name = "bearerAuth"
 
     def get_security_definition(self, _auto_schema: AutoSchema) -> dict[str, Any]:

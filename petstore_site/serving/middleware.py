@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
@@ -33,23 +33,6 @@ class ObservingMiddleware:
         if not request.route.name and http_request.resolver_match:
             request.route = Route(http_request.resolver_match.view_name)
         observe(record_of_django(request, response))
-        return response
-
-
-class HeadMiddleware:
-    """Respond to HEAD as to GET, without the body (RFC 9110, section 9.3.2)."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Drop the body, before a long one is read, and keep `Content-Length`."""
-        response = self.get_response(request)
-        if request.method == "HEAD":
-            if isinstance(response, StreamingHttpResponse):
-                response.streaming_content = ()
-            elif isinstance(response, HttpResponse):
-                response.content = b""
         return response
 
 

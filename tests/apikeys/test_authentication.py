@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from petstore_site.apikeys import keys, lookup
-from petstore_site.apikeys.authentication import BearerKeyAuthentication, MethodIsAllowed
+from petstore_site.apikeys.admission import BearerKeyAuthentication, MethodIsAllowed
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import APIKey
 from tests.conftest import ApiClient, error

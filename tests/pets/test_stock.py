@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 from django.db.migrations import AlterField, Migration
 from django.db.migrations.loader import MigrationLoader
@@ -291,10 +291,9 @@ def test_what_was_written_past_the_triggers_is_found(written_past_the_triggers: 
     missing = [(str(today), None, None, 2), (None, written_past_the_triggers.pk, "sold", 2)]
     assert set(stock.differences()) == {*missing}
     out = StringIO()
-    with pytest.raises(CommandError, match=r"2 of the stored figures are wrong\. To correct them: recount_stock"):
-        call_command("recount_stock", "--check", "--json", stdout=out)
+    call_command("recount_stock", "--json", stdout=out)
     assert {tuple(figure.values()) for figure in json.loads(out.getvalue())} == {*missing}
-    assert len(stock.differences()) == 2
+    assert stock.differences() == []
 
 
 @pytest.mark.usefixtures("written_past_the_triggers")
