@@ -15,7 +15,7 @@ OPTIONS = {
     "accept_near": "references like known ones accepted",
     "accept_references": "altered references and names accepted",
     "create_categories": "missing categories added",
-    "skip_errors": "rows with errors left out",
+    "skip_errors": "rows with errors rejected",
     "formula_safe": "a ' before cells dropped",
 }
 
@@ -30,7 +30,7 @@ BADGES = dict.fromkeys(ImportState.values, "failed") | {
 
 
 def facts(request: Any, run: ImportRun) -> dict[str, Any]:
-    """Return what the templates show of the file, to its sender with the rows that were left out."""
+    """Return what the templates show of the file, to its sender with the rejected rows."""
     kept = ImportUpload.objects.filter(run=run, uploaded_by=request.user.pk).defer("content")
     is_kept = run.rejected or run.state in {ImportState.DRY_RUN, ImportState.RUNNING}
     return {

@@ -146,8 +146,8 @@ def test_a_file_is_shown_then_imported(staff: Client, category: Category) -> Non
     assert "keeper imported friday.csv: 1 added, 1 changed Just now, back office." in said
     assert "Undo deletes 1 animal and sets 1 animal back." in said
     assert (
-        "1 animal Added Show the new animals 1 animal Changed Show what changed 2 rows Left out Download with errors"
-        f" Rows left out name is required. Line 5 {unescape(TWICE)} Line 6" in said
+        "1 animal Added Show the new animals 1 animal Changed Show what changed 2 rows Rejected Download with errors"
+        f" Rejected rows name is required. Line 5 {unescape(TWICE)} Line 6" in said
     )
     assert catalogue() == [
         ("Maximus", "Dogs", "sold", "A-1"),
@@ -718,7 +718,7 @@ def test_the_record_is_in_words(staff: Client, category: Category) -> None:
     run = ImportRun.objects.get(state="done")
     page = staff.get(page_of(run)).content.decode()
     assert (
-        "missing categories added, rows with errors left out, a &#x27; before cells dropped, blank cells clear" in page
+        "missing categories added, rows with errors rejected, a &#x27; before cells dropped, blank cells clear" in page
     )
     assert "keep_blanks" not in page
 
