@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import PASSWORD, STAFF
 from tests.e2e.test_animals import PETS
+from tests.e2e.test_files import IMPORTS
 from tests.server import Gunicorn
 
 
@@ -17,7 +18,7 @@ def press(page: Page, *keys: str) -> None:
 def tab_to(page: Page, name: str, *, most: int = 80) -> None:
     """Press Tab until what has the focus begins with this text, or is called so; it must be in sight."""
     page.wait_for_load_state()
-    focused = "document.activeElement.getAttribute('aria-label') || document.activeElement.innerText || ''"
+    focused = "(({ ariaLabel, labels, innerText }) => ariaLabel || labels?.[0]?.innerText || innerText)(document.activeElement)"
     for _ in range(most):
         page.keyboard.press("Tab")
         if str(page.evaluate(focused)).strip().startswith(name):
@@ -75,6 +76,34 @@ def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, serv
     tab_to(page, "Sign out", most=12)
     press(page, "Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Signed out")
+
+
+def test_match_a_suppliers_file_import_it_and_undo_it(office: Page, complaints: list[str]) -> None:
+    def enter(*names: str) -> None:
+        for name in names:
+            tab_to(office, name)
+            with office.expect_navigation():
+                press(office, "Enter")
+
+    office.goto(f"{IMPORTS}add/")
+    enter("Check the file")
+    expect(office.get_by_label("Drop a file here")).to_be_focused()
+    with office.expect_file_chooser() as chooser:
+        press(office, "Space")
+    text = "Artikelnr.;Bezeichnung;Art;Zustand\nKEYS-1;Keys;Schlüsseltiere;lieferbar\n"
+    chooser.value.set_files({"name": "keys.csv", "mimeType": "text/csv", "buffer": text.encode()})
+    enter("Check the file")
+    tab_to(office, "Check the rows")
+    press(office, "Enter")
+    expect(office.get_by_label("Schlüsseltiere becomes")).to_be_focused()  # what is still open
+    office.keyboard.type("Dogs")
+    enter("Check the rows")
+    office.go_back()
+    expect(office.get_by_label("Schlüsseltiere becomes")).to_have_value("=Dogs")
+    office.go_forward()
+    enter("Import 1 row", "Undo…", "Undo: delete 1 animal")
+    expect(office.locator(".messagelist")).to_contain_text("Undid “imported keys.csv: 1 added”.")
+    complaints[:] = [complaint for complaint in complaints if "400" not in complaint]  # no file was chosen
 
 
 def test_ctrl_enter_saves_a_form_and_never_confirms(office: Page) -> None:

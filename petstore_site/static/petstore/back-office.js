@@ -178,6 +178,9 @@
     for (const choice of all("[type=radio]", button.form)) choice.addEventListener("change", () => button.form.requestSubmit(button));
   };
 
+  // The first field with an error has the focus, so that you type where something is wrong.
+  const errors = () => document.querySelector('main [aria-invalid="true"]:not([hidden])')?.focus();
+
   // Animals to restore: all of a page are ticked at once, and those on other pages are counted too.
   const choices = () => {
     for (const form of all("[data-elsewhere]")) {
@@ -194,5 +197,5 @@
     }
   };
 
-  document.addEventListener("DOMContentLoaded", () => { choices(); themes(); menus(); shortcuts(); drafts(); searchable(); filters(); reading(); });
+  document.addEventListener("DOMContentLoaded", () => { choices(); themes(); menus(); shortcuts(); drafts(); searchable(); filters(); reading(); errors(); });
 }
