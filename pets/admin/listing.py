@@ -40,6 +40,9 @@ PRINTED = {*map(chr, range(ord(" "), ord("~") + 1)), "\n"} - set(ascii_uppercase
 BEFORE_A_WORD = " \n.'\"(/&#-"
 """What comes before a word, if anything."""
 
+LAST_IN_REGEX = "\u07ff"
+"""The last letter of which PostgreSQL makes trigrams in a regular expression: for others it looks at each animal."""
+
 ALPHABET = 32
 """How far from a letter the others of its alphabet are."""
 
@@ -102,7 +105,13 @@ def _without_trigram(folded: str) -> Q:
         return Q(place__gt=0, words__like_any=[f"%{text}", *(f"%{text}{like(letter)}%" for letter in following)])
     near = _near_the_end("-pk")
     newest = near & Q(place__gt=0)
-    return newest | (~near & Q(words__regex=f"(^|[{BEFORE_A_WORD}]){re.escape(folded)}")) if letters else newest
+    if not letters:
+        return newest
+    begins = Q(words__regex=f"(^|[{BEFORE_A_WORD}]){re.escape(folded)}")
+    if max(folded) > LAST_IN_REGEX:
+        text = f"{like(folded)}%"
+        begins = Q(words__like_any=[text, *(f"%{before}{text}" for before in BEFORE_A_WORD)])
+    return newest | (~near & begins)
 
 
 def in_order(animals: QuerySet[Pet], name: str, *, ascending: bool, start: int = 0, stop: int) -> list[tuple[int, ...]]:
