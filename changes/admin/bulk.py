@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
-from changes.admin.activity import PER_SECOND, keep_comment
+from changes.admin.change import PER_SECOND, keep_comment
 from changes.admin.notices import address, carry_out, report
 from changes.bulk import AT_MOST, SelectionTooLargeError, Target, begin, bulk_plan, delete, first_block, select
 from changes.models import Change, Selection, State

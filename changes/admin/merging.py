@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
 from changes import merging
-from changes.admin.activity import PER_SECOND, keep_comment
+from changes.admin.change import PER_SECOND, keep_comment
 from changes.admin.notices import carry_out
 from changes.log import lately
 from changes.words import animals

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 
 from categories.models import Category
 from changes import words
-from changes.admin import activity, bulk, history, status
+from changes.admin import bulk, change, history, status
 from files.downloads import download
 from files.export import HEADINGS, IMPORTED, FileFormat
 from history.admin import moment
@@ -217,7 +217,7 @@ class PetAdmin(ChangesAdmin):
 
     def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
         happened = words.events(page.changes, page.former)
-        parts = activity.parts_of(page.changes, request.user)
+        parts = change.parts_of(page.changes, request.user)
         for event, part in zip(happened, parts, strict=True):
             event.change = part
         return {"may_export": _may_export(request), "happened": happened}

@@ -359,7 +359,7 @@ def test_a_change_shows_each_animal_before_after_and_now_and_as_a_file(anna: Cli
 
 
 def test_the_animals_of_a_change_are_paged(anna: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity, "LISTED", 2)
+    monkeypatch.setattr("changes.admin.change.LISTED", 2)
     three(anna)
     key = key_of(anna, "marked 3 animals sold")
     first = anna.get(f"{ACTIVITY}{key}/").content.decode()

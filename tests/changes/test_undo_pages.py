@@ -175,7 +175,7 @@ def test_what_was_redone_is_as_the_change_left_it(bob: Client, autumn: Change) -
 @pytest.fixture
 def deleted(bob: Client, category: Category, monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of a deletion of five animals, two on a page."""
-    monkeypatch.setattr("changes.admin.activity.LISTED", 2)
+    monkeypatch.setattr("changes.admin.change.LISTED", 2)
     pets = [PetFactory(name=name, category=category) for name in ("Ann", "Ben", "Cid", "Dot", "Eve")]
     confirm(bob, ask(bob, "delete_selected", *pets), post="yes")
     return f"{ACTIVITY}{Change.objects.get().key}/"

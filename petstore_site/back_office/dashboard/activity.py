@@ -9,7 +9,7 @@ from django.db.models import Case, F, OuterRef, Subquery, Value, When
 
 from categories.models import Category
 from changes import log
-from changes.admin.activity import describe
+from changes.admin.change import describe
 from petstore_site.apikeys.models import APIKey
 from petstore_site.back_office.addresses import page_of
 
