@@ -8,8 +8,8 @@ from django.contrib import admin
 from django.contrib.admin.views.main import PAGE_VAR, ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 
@@ -166,8 +166,11 @@ class RequestRecordAdmin(RecordAdmin):
         return RequestList
 
     def get_urls(self) -> list[URLPattern]:
-        desk = self.admin_site.admin_view(self.desk_view)
-        return [path("desk/", desk, name="request_desk_requestrecord_desk"), *super().get_urls()]
+        view = self.admin_site.admin_view
+        return [
+            path("", view(self.changelist_view), name="request_desk_requestrecord_changelist"),
+            path("desk/", view(self.desk_view), name="request_desk_requestrecord_desk"),
+        ]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         more = {
@@ -177,16 +180,6 @@ class RequestRecordAdmin(RecordAdmin):
             "may_see_keys": request.user.has_perm("apikeys.view_apikey"),
         }
         return super().changelist_view(request, more | (extra_context or {}))
-
-    def change_view(self, request: HttpRequest, object_id: str, *_given: Any, **_more: Any) -> HttpResponse:
-        """Redirect to the desk, which has the story of a request."""
-        if request.method == "POST" or not self.has_view_permission(request):
-            raise PermissionDenied
-        record: Any = self.get_object(request, object_id)
-        if record is None:
-            raise Http404
-        query = {"request_id": record.request_id}
-        return HttpResponseRedirect(reverse("admin:request_desk_requestrecord_desk", query=query))
 
     @method_decorator(require_safe)
     def desk_view(self, request: HttpRequest) -> HttpResponse:

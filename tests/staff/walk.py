@@ -117,9 +117,6 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "apikeys_keyusage_change": lambda: {"count": 9},
     "apikeys_keyusage_delete": lambda: DELETE,
     "apikeys_keyusage_changelist": lambda: _delete_all(KeyUsage),
-    "request_desk_requestrecord_add": lambda: {"status": 500},
-    "request_desk_requestrecord_change": lambda: {"status": 500},
-    "request_desk_requestrecord_delete": lambda: DELETE,
     "request_desk_requestrecord_changelist": lambda: _delete_all(RequestRecord),
     "auth_user_add": lambda: {"username": "forged"},
     "auth_user_change": lambda: {
