@@ -1,4 +1,4 @@
-"""What an import is about to write, or changed: row by row, field by field, and in a summary."""
+"""What an import is about to write: row by row, field by field, and in a summary."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -144,7 +144,6 @@ class Changes:
     altered: Tally[FieldChange] = field(default_factory=Tally)  # perhaps by a spreadsheet program
     misread: Tally[SuspectName] = field(default_factory=Tally)  # names of new animals that look wrong
     first: list[RowPlan] = field(default_factory=list)  # `ANIMALS` of them, if they were asked for
-    path: str = ""  # the file with all changes
 
     @property
     def changed_references(self) -> int:
@@ -200,46 +199,3 @@ def look(*, first: bool) -> Changes:
         if (likely := misread(name)) is not None or name in NO_VALUE:
             changes.misread.add(SuspectName(line, reference, name, likely))
     return changes
-
-
-OF_IMPORT = """
-    FROM pets_petchange h LEFT JOIN pets_petchange b ON h.history_type = '~' AND b.history_id =
-        (SELECT max(o.history_id) FROM pets_petchange o WHERE o.id = h.id AND o.history_id < h.history_id)
-    WHERE h.import_run_id = %s
-"""
-RECORDED = f"SELECT h.import_line, h.id, h.history_type = '+', {each('b.{c}, h.{c}')} {OF_IMPORT}"
-DIFFERENT = "b.history_id IS NOT NULL AND COALESCE(CAST(h.{c} AS text), '') <> COALESCE(CAST(b.{c} AS text), '')"
-RECORDED_FIELDS = f"SELECT {each(f'count(CASE WHEN {DIFFERENT} THEN 1 END)')} {OF_IMPORT}"
-RECORDED_REFERENCES = f"""
-    SELECT h.import_line, h.id, b.external_reference, h.external_reference {OF_IMPORT}
-    AND {DIFFERENT.format(c=REFERENCE.name)}
-"""
-
-
-def recorded_changes(number: int) -> Changes:
-    """Return what the import of this number changed, as the history has it."""
-    counts = dict(zip([column.header for column in COLUMNS], next(stream(RECORDED_FIELDS, [number])), strict=True))
-    new = next(stream(f"SELECT count(*) FROM ({RECORDED_REFERENCES} AND b.external_reference IS NULL) n", [number]))[0]
-    first = stream(f"{RECORDED_REFERENCES} ORDER BY h.import_line LIMIT {EXAMPLES}", [number])
-    references = [FieldChange(pet_id, old, line, REFERENCE.header, old, now) for line, pet_id, old, now in first]
-    return Changes(counts, new, references, first=list(_recorded(number, ANIMALS)))
-
-
-def _recorded(number: int, most: int | None = None) -> Iterator[RowPlan]:
-    categories = names_of_categories()
-    limit = "" if most is None else f"LIMIT {most}"
-    for line, pet_id, is_new, *values in stream(f"{RECORDED} ORDER BY h.import_line {limit}", [number]):
-        yield RowPlan(line, pet_id, by_id=False, cells=cells_of(values, categories, is_new=bool(is_new)))
-
-
-def staged(id_before: int | None) -> Iterator[FieldChange]:
-    """Yield what the staged rows change, by line; the animal that line n adds gets the id `id_before` + n, if given."""
-    for row in planned():
-        new = None if id_before is None else id_before + row.line
-        yield from changes_of(row, new if row.pet_id is None else row.pet_id)
-
-
-def done_by(number: int) -> Iterator[FieldChange]:
-    """Yield what the import of this number changed, by line."""
-    for row in _recorded(number):
-        yield from changes_of(row, row.pet_id)

@@ -3,20 +3,13 @@
 import os
 import secrets
 import stat
-from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Self
 
-import orjson
-
-from files.changes import FieldChange
 from files.errors import ImportRejectedError, printable
 from files.source import Source
-from files.spreadsheets import csv_lines, guarded
-from pets.sql import BATCH
 
 BLOCK = 2**20
 
@@ -185,34 +178,3 @@ class NewFile:
     def _reject_what_is_in_the_way(self) -> None:
         if self.path.exists() and not self.may_replace():
             raise ImportRejectedError(IN_THE_WAY.format(path=self.path))
-
-
-ENDINGS = (".jsonl", ".ndjson")  # of names of JSON lines. Every other file is CSV
-
-
-class ChangesFile(NewFile):
-    """A new file; raises `ImportRejectedError` if there is one."""
-
-    def __init__(self, path: Path, source: Source | None = None, *, formula_safe: bool = False) -> None:
-        """Open it. `formula_safe` is for CSV."""
-        super().__init__(path, source)
-        self._formula_safe = formula_safe
-        self._file = self.open()
-
-    def write(self, changes: Iterable[FieldChange]) -> None:
-        """Write all changes, and nothing that was written before: a transaction can start again."""
-        with self.sentences():
-            self._file.seek(0)
-            self._file.truncate()
-            self._file.writelines(self._blocks(iter(changes)))
-
-    def _blocks(self, changes: Iterator[FieldChange]) -> Iterator[bytes]:
-        is_csv = not self.path.name.lower().endswith(ENDINGS)
-        if is_csv:
-            yield BOM_UTF8 + csv_lines([FieldChange._fields])  # the mark by which Excel knows Unicode
-        while batch := list(islice(changes, BATCH)):
-            if is_csv:
-                safe = ([guarded(each) if isinstance(each, str) else each for each in change] for change in batch)
-                yield csv_lines([*safe] if self._formula_safe else batch)
-            else:
-                yield b"".join([orjson.dumps(change._asdict()) + b"\n" for change in batch])

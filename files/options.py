@@ -30,7 +30,6 @@ class Options:
     skip_errors: bool = False
     max_errors: int | None = None
     rejects: Path | None = None
-    changes: Path | None = None  # write every change of a field to this file
     accept_near: bool = False  # also references that look like another animal's
     accept_references: bool = False  # also references and names that look like the work of a spreadsheet
     accept_names: bool = True  # also names of new animals that look wrong
@@ -42,8 +41,7 @@ class Options:
     for_page: bool = False  # keep what the first rows do, and ask about references that look like another animal's
 
     def as_json(self) -> dict[str, Any]:
-        paths = {"rejects": self.rejects, "changes": self.changes}
-        return asdict(self) | {name: str(path) if path else None for name, path in paths.items()}
+        return asdict(self) | {"rejects": str(self.rejects) if self.rejects else None}
 
 
 @dataclass(frozen=True, kw_only=True)

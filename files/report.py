@@ -1,7 +1,7 @@
 """What an import did, for people and for machines."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import islice
 from typing import Any
@@ -43,22 +43,13 @@ def report(outcome: Outcome) -> str:
         lines.append("Dry run: nothing was saved.")
     elif run.created or run.updated or run.new_categories:
         lines.append(f"To undo it: manage.py undo_import {run.pk}")
-    if outcome.changes is not None and outcome.changes.path:
-        lines.append(f"All changes are in {outcome.changes.path}.")
     if run.rejects:
         lines.append(f"The rejected rows are in {run.rejects}.")
-        needed = switches(run, NEEDED)
-        lines.append(f"Fix them, then run: manage.py import_pets {shlex.quote(run.rejects)} {needed}".rstrip())
+        lines.append(f"Fix them, then run: manage.py import_pets {shlex.quote(run.rejects)} {_needed(run)}".rstrip())
     return "\n".join(lines)
 
 
-SWITCHES = {
-    "keep_blanks": "--blank=clear",
-    "skip_errors": "--on-error=skip",
-    "force_categories": "--create-categories=force",
-    "report_missing": "--missing=report",
-    "ignore_unknown": "--ignore-unknown-columns",
-}
+SWITCHES = {"keep_blanks": "--blank=clear", "force_categories": "--create-categories=force"}
 """Options whose names in the record differ from those of the command."""
 
 NEEDED = (
@@ -68,18 +59,17 @@ NEEDED = (
 """Options of an import that its file of rejects needs too."""
 
 
-def switches(run: ImportRun, names: Sequence[str] | None = None) -> str:
-    """Return the options of an import, or these of them, as the command has them, without those that are as usual."""
+def _needed(run: ImportRun) -> str:
+    """Return the options that the rejects of an import need, as the command has them."""
     usual = Options().as_json()
-    given = usual | run.options
-    given, usual = given | given["reading"], usual | usual["reading"]
-    chosen = {name: value for name, value in given.items() if name != "reading" and value != usual.get(name)}
-    chosen = {name: value for name, value in chosen.items() if value is not False or name in SWITCHES}
+    given = run.options | run.options["reading"]
+    usual |= usual["reading"]
+    chosen = {name: given[name] for name in NEEDED if given[name] != usual[name]}
     if "force_categories" in chosen:
-        chosen.pop("create_categories", None)
-    if names is not None and chosen.get("format") == "xlsx":
+        del chosen["create_categories"]
+    if chosen.get("format") == "xlsx":
         del chosen["format"]  # its rejects are CSV
-    return shlex.join(switch for name in names or chosen if name in chosen for switch in _switches(name, chosen[name]))
+    return shlex.join(switch for name, value in chosen.items() for switch in _switches(name, value))
 
 
 def _switches(name: str, value: Any) -> list[str]:
@@ -215,7 +205,7 @@ def animals(changes: Changes, total: int, place: str) -> list[str]:
     """Return a line for each of the first animals, and how many there are more."""
     lines = [animal(row, place) for row in changes.first]
     if total > len(lines):
-        lines.append(f"  … and {total - len(lines):,} more; --changes PATH writes all of them.")
+        lines.append(f"  … and {total - len(lines):,} more.")
     return lines
 
 
@@ -250,7 +240,6 @@ def changes_as_json(changes: Changes) -> dict[str, Any]:
         "altered": _doubts(changes.altered),
         "misread": _doubts(changes.misread),
         "first": [change._asdict() for row in changes.first for change in changes_of(row, row.pet_id)],
-        "path": changes.path or None,
     }
 
 

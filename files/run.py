@@ -11,12 +11,11 @@ from django.utils import timezone
 from categories.models import Category
 from changes.models import Change, Kind, State
 from files import staging
-from files.changes import MOST_SHOWN, Changes, look, planned_for_page, staged
+from files.changes import MOST_SHOWN, Changes, look, planned_for_page
 from files.checking import ACCEPT, Check, errors_of
 from files.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError
 from files.lock import only_import
 from files.matching import by_known_names, by_profile, remember
-from files.new_file import ChangesFile
 from files.options import REJECTED, Options, Outcome, Sender
 from files.progress import Progress
 from files.readers import read
@@ -111,9 +110,6 @@ class _Import:
         at_most = options.max_errors if options.skip_errors else None
         shown = MOST_SHOWN if options.for_page else SHOWN
         self.rejects = Rejects(rejects, at_most=at_most, shown=shown)
-        self.changes_file: ChangesFile | None = None
-        if options.changes is not None:
-            self.changes_file = files.enter_context(ChangesFile(options.changes, source, formula_safe=safe))
         self.saving = False  # whether all is written and the COMMIT is next, or was sent
         self.check = Check(options, table.header)
         self.outcome = Outcome(self.run, table.place, table.hidden, self.rejects.rows, self.rejects.foreign)
@@ -147,25 +143,24 @@ class _Import:
         except DatabaseError:
             if not self.saving:
                 raise error from None
-            self._keep_files()
+            self._keep_rejects()
             raise OutcomeUnknownError(str(self.run), run=self.run.pk) from error
         if ended is None:
             raise error
         self.outcome.run = ended
-        self._keep_files()
+        self._keep_rejects()
         return self.outcome
 
-    def _keep_files(self) -> None:
-        for file in (self.rejects.file, self.changes_file):
-            if file is not None:
-                file.kept = True
+    def _keep_rejects(self) -> None:
+        if self.rejects.file is not None:
+            self.rejects.file.kept = True
 
     def _write_all(self) -> None:
         self._read_and_check()
         staging.set_ids_aside(self.run)
         with self.progress.writing(self.progress.rows - self.rejects.count):
             write_at_once(self._write, dry_run=self.options.dry_run)
-        self._keep_files()
+        self._keep_rejects()
         if self.options.dry_run:
             self.run.save()  # which was rolled back too
 
@@ -247,8 +242,6 @@ class _Import:
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()
         self.rejects.publish()
-        if self.changes_file is not None:
-            self.changes_file.publish()
         self._count_rows(self.rejects.file)
         self.run.reading_share = self.progress.reading_share()
         if self.run.created + self.run.updated and not self.options.dry_run:
@@ -299,7 +292,4 @@ class _Import:
         if changes.misread.count and not (self.options.accept_names or dry_run):
             message = f"{misread(changes)}. Nothing changed. Import them as they are, or send the file again."
             raise ImportRejectedError(message)
-        if (file := self.changes_file) is not None:
-            file.write(staged(None if dry_run else staging.id_before(self.run)))
-            changes.path = str(file.path)
         return changes

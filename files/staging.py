@@ -225,7 +225,7 @@ def write(run: ImportRun, now: datetime, *, watch: Callable[[], None], defaults:
         execute(CHANGE, [at])
         execute(HISTORY_OF_CHANGED, said)
     if run.created:
-        before = id_before(run)
+        before = run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)  # plus its line, the id of an animal
         execute(ADD, [before, at, at])
         execute(HISTORY_OF_ADDED, [before, *said])
 
@@ -233,11 +233,6 @@ def write(run: ImportRun, now: datetime, *, watch: Callable[[], None], defaults:
 def tally() -> list[int]:
     """Return how many rows there are: all, and those of known animals as `KNOWN` counts them; call it in `watch`."""
     return [_count("SELECT count(*) FROM import_rows"), *next(stream(KNOWN))]
-
-
-def id_before(run: ImportRun) -> int:
-    """Return the number that, plus its line, is the id of an animal that `run` adds."""
-    return run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)
 
 
 KNOWN = """

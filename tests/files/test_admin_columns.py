@@ -10,9 +10,8 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
-from history.acting import account
 from pets.models import ColumnProfile, ImportUpload, Pet
-from tests.files.conftest import Import, catalogue, command
+from tests.files.conftest import Import, catalogue
 from tests.files.conftest import run_import as run_import  # noqa: PLC0414 - a fixture
 from tests.files.test_admin_imports import ADD, confirm, ended, messages, send
 from tests.pets.office import member
@@ -263,33 +262,6 @@ def test_rejects_of_a_profile_are_read_by_it(run_import: Import, category: Categ
     assert rejects.read_text("utf-8-sig").splitlines()[0].endswith(";external_reference;name;category;status")
     assert run_import(rejects.read_text().replace("gone", "pending"), "--profile", "Farm").status == 0
     assert catalogue()[0] == ("Żółwik", "Dogs", "pending", "LT-1")
-
-
-def test_the_command_lists_and_deletes_profiles(run_import: Import, category: Category) -> None:
-    assert command("import_profiles").out == "There are no profiles.\n"
-    run_import(DELIVERY, *FARM, "--save-profile", "Farm")
-    profile = ColumnProfile.objects.get()
-    assert command("import_profiles").out == (
-        "Farm: no.=external_reference, pet name=name, kind=category, state=status. "
-        f"Saved {profile.saved_at:%Y-%m-%d %H:%M} UTC by {account()}.\n"
-    )
-    assert command("import_profiles", "--json").json == [
-        {
-            "name": "Farm",
-            "columns": dict(zip(profile.header, profile.columns, strict=True)),
-            "sheet": "",
-            "encoding": "cp1250",
-            "fill_merged": None,
-            "defaults": {},
-            "values": {},
-            "saved_by": account(),
-            "saved_at": profile.saved_at.isoformat(),
-        }
-    ]
-    unknown = command("import_profiles", "--forget", "Barn")
-    assert (unknown.status, unknown.error) == (3, 'There is no profile "Barn". Profiles: "Farm".')
-    assert command("import_profiles", "--forget", "Farm").out == 'Profile "Farm" deleted.\n'
-    assert not ColumnProfile.objects.exists()
 
 
 def test_a_profile_must_be_there_and_fit(run_import: Import, category: Category) -> None:

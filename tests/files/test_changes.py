@@ -1,13 +1,10 @@
-"""What a person sees of the changes of an import: before it happens, in a file, and afterwards."""
+"""What a person sees of the changes of an import before it happens, and what of them looks wrong."""
 
-import csv
-import json
 from pathlib import Path
 
 import pytest
 
 from categories.models import Category
-from history.acting import account
 from pets.models import ImportRun, Pet
 from tests.days import today
 from tests.factories import PetFactory
@@ -47,15 +44,6 @@ def changes(rex: Pet, tom: Pet, mia: int | None) -> list[tuple[int | None, str, 
     ]
 
 
-def rows_of(path: Path) -> list[tuple[int | None, str | None, int, str, str | None, str]]:
-    """Return what a file of changes has."""
-    if path.suffix == ".jsonl":
-        return [tuple(json.loads(line).values()) for line in path.read_text().splitlines()]
-    header, *rows = csv.reader(path.read_text("utf-8-sig").splitlines())
-    assert header == ["id", "reference", "line", "field", "before", "after"]
-    return [(int(r[0]) if r[0] else None, r[1] or None, int(r[2]), r[3], r[4] or None, r[5]) for r in rows]
-
-
 def test_a_dry_run_shows_what_would_change(run_import: Import, rex: Pet, tom: Pet) -> None:
     before = catalogue(), history()
     result = run_import(content(rex, tom), "--dry-run", "--create-categories")
@@ -79,15 +67,12 @@ def test_only_the_first_animals_are_shown(run_import: Import, dogs: Category) ->
     assert [lines[1], lines[20], lines[21]] == [
         '  line 2, new animal: name "Animal 0", category "Dogs", status "available"',
         '  line 21, new animal: name "Animal 19", category "Dogs", status "available"',
-        "  … and 5 more; --changes PATH writes all of them.",
+        "  … and 5 more.",
     ]
 
 
-def test_a_machine_is_told_the_same(run_import: Import, rex: Pet, tom: Pet, tmp_path: Path) -> None:
-    path = tmp_path / "changes.csv"
-    told = run_import(content(rex, tom), "--dry-run", "--create-categories", "--json", "--changes", str(path)).json[
-        "changes"
-    ]
+def test_a_machine_is_told_the_same(run_import: Import, rex: Pet, tom: Pet) -> None:
+    told = run_import(content(rex, tom), "--dry-run", "--create-categories", "--json").json["changes"]
     names = ("id", "reference", "line", "field", "before", "after")
     all_of_them = [dict(zip(names, change, strict=True)) for change in changes(rex, tom, None)]
     assert told == {
@@ -97,39 +82,7 @@ def test_a_machine_is_told_the_same(run_import: Import, rex: Pet, tom: Pet, tmp_
         "altered": {"count": 0, "first": []},
         "misread": {"count": 0, "first": []},
         "first": all_of_them,
-        "path": str(path),
     }
-
-
-@pytest.mark.parametrize("name", ["changes.csv", "changes.jsonl"])
-def test_all_changes_are_in_one_file_before_during_and_after(
-    run_import: Import, rex: Pet, tom: Pet, tmp_path: Path, name: str
-) -> None:
-    before, during, after = (tmp_path / f"{when}-{name}" for when in ("before", "during", "after"))
-    run_import(content(rex, tom), "--create-categories", "--dry-run", "--changes", str(before))
-    assert rows_of(before) == changes(rex, tom, None)
-    run_import(content(rex, tom), "--create-categories", "--changes", str(during))
-    mia = Pet.objects.get(name="Mia").pk
-    assert rows_of(during) == changes(rex, tom, mia)
-    run = ImportRun.objects.latest("pk")
-    shown = command("show_import", str(run.pk), "--json", "--changes", str(after)).json
-    assert (after.read_bytes(), shown["changes"]["path"]) == (during.read_bytes(), str(after))
-    assert shown["changes"]["fields"] == changed(external_reference=2, name=1, category=1, status=1)
-
-
-def test_what_is_not_imported_leaves_no_file_of_changes(run_import: Import, rex: Pet, tmp_path: Path) -> None:
-    path = tmp_path / "changes.csv"
-    assert run_import(f"{HEADER}{rex.pk},,,Fish,\n", "--changes", str(path)).status == 3
-    assert not path.exists()
-    path.write_text("mine")
-    refused = run_import(f"{HEADER}{rex.pk},,Rexy,,\n", "--changes", str(path))
-    assert (refused.status, refused.error) == (3, f"{path} exists already. Choose another name.")
-    assert (path.read_text(), Pet.objects.get().name) == ("mine", "Rex")
-
-
-def test_a_formula_is_guarded_in_the_file(run_import: Import, rex: Pet, tmp_path: Path) -> None:
-    run_import(f"{HEADER}{rex.pk},,'=1+1,,\n", "--formula-safe", "--changes", str(tmp_path / "c.csv"))
-    assert rows_of(tmp_path / "c.csv") == [(rex.pk, "A-1", 2, "name", "Rex", "'=1+1")]
 
 
 YEAR = today().year
@@ -298,74 +251,6 @@ def test_a_near_miss_is_found_beside_an_id_too_but_not_of_itself(run_import: Imp
     )
     assert run_import(f'{HEADER}{rex.pk},"A-1 ",,,\n', "--accept-references").status == 0
     assert Pet.objects.get(pk=rex.pk).external_reference == "A-1 "
-
-
-def test_one_import_is_shown(run_import: Import, rex: Pet, tom: Pet) -> None:
-    run_import(content(rex, tom), "--create-categories", name="stock.csv")
-    run = ImportRun.objects.get()
-    mia = Pet.objects.get(name="Mia")
-    mia.status = "sold"
-    mia.save()
-    lines = command("show_import", str(run.pk)).out.splitlines()
-    assert [lines[0], *lines[2:5]] == [
-        f"Import {run.pk}: done",
-        f"File:     stock.csv, SHA-256 {run.sha256}",
-        "Options:  --create-categories",
-        "Rows:     3: 1 added, 2 changed, 0 unchanged, 0 rejected",
-    ]
-    assert lines[5:7] == [
-        "Fields: external_reference: 2 changed, name: 1 changed, category: 1 changed, status: 1 changed.",
-        f'References: 1 changed, 1 new: "A-1" → "A-9" (animal {rex.pk}), none → "B-1" (animal {tom.pk}).',
-    ]
-    assert lines[-2:] == [
-        f"Undo {run} of stock.csv by {account()}, {run.started_at:%Y-%m-%d %H:%M} UTC: 0 animals removed, 2 set back, "
-        "1 left because it was changed since.",
-        f"To undo it: manage.py undo_import {run.pk}",
-    ]
-    told = command("show_import", str(run.pk), "--json").json
-    assert told["undo"] == {"deleted": 0, "restored": 2, "left": {"changed since": 1}}
-
-
-@pytest.mark.parametrize(
-    ("edited", "deleted", "words"),
-    [
-        (0, 0, "3 animals removed, 0 set back"),
-        (
-            1,
-            1,
-            "1 animal removed, 0 set back, 1 left because it was changed since, 1 left because it was deleted since",
-        ),
-        (
-            2,
-            1,
-            "0 animals removed, 0 set back, 2 left because they were changed since, 1 left because it was deleted since",
-        ),
-        (0, 2, "1 animal removed, 0 set back, 2 left because they were deleted since"),
-    ],
-)
-def test_what_an_undo_would_do_is_counted(
-    run_import: Import, dogs: Category, edited: int, deleted: int, words: str
-) -> None:
-    run_import("name,category\nRex,Dogs\nTom,Dogs\nMia,Dogs\n")
-    pets = [*Pet.objects.order_by("pk")]
-    for pet in pets[:edited]:
-        pet.status = "sold"
-        pet.save()
-    for pet in pets[edited : edited + deleted]:
-        pet.delete()
-    lines = command("show_import", str(ImportRun.objects.get().pk)).out.splitlines()
-    assert [line.partition("UTC: ")[2] for line in lines if line.startswith("Undo ")] == [f"{words}."]
-
-
-def test_a_failed_import_is_shown_with_its_reason(run_import: Import, dogs: Category) -> None:
-    run_import("name,category\nRex,Cats\n", name="bad.csv")
-    run = ImportRun.objects.get()
-    lines = command("show_import", str(run.pk)).out.splitlines()
-    assert lines[0] == f"Import {run.pk}: rejected"
-    assert lines[-2:] == ["Reason:   1 of 1 row has an error.", "Nothing can be undone: it wrote nothing."]
-    assert command("list_imports").out.splitlines()[-1] == "        1 of 1 row has an error."
-    missing = command("show_import", "999999")
-    assert (missing.status, missing.error) == (3, "There is no import 999999. list_imports shows them.")
 
 
 MISREAD = [

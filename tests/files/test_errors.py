@@ -435,7 +435,6 @@ def test_a_machine_is_told_all_that_is_recorded(run_import: Import, dogs: Catego
         "altered": {"count": 0, "first": []},
         "misread": {"count": 0, "first": []},
         "first": [],
-        "path": None,
     }
     assert told == recorded | {
         "hidden": {"rows": 0, "columns": 0},

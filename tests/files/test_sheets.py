@@ -162,7 +162,6 @@ def test_merged_cells_are_filled_down_if_that_is_wanted(
     errors = dict(line.removeprefix("line ").split(": ", 1) for line in result.error.splitlines())
     assert {int(line): wrong.get(int(line), "") in said for line, said in errors.items()} == dict.fromkeys(wrong, True)
     assert [category for _, category, *_ in catalogue()] == categories
-    assert "--fill-merged" in command("show_import", str(ImportRun.objects.get().pk)).out
 
 
 def test_what_is_wrong_with_a_merged_cell_is_wrong_below_it(run_import: Import, dogs: Category) -> None:

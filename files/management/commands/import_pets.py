@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentTypeError
 from collections import Counter
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -15,7 +16,7 @@ from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.doubts import known_encoding
 from files.errors import HeaderError, ImportRejectedError
-from files.management.base import add_changes, ending, new_file
+from files.management.base import ending
 from files.options import Options, Outcome
 from files.progress import Progress
 from files.readers.header import WORDS
@@ -172,7 +173,7 @@ class Command(StoreCommand):
         )
         rows.add_argument(
             "--rejects",
-            type=new_file,
+            type=Path,
             metavar="NEWFILE",
             help="Keep the rejected rows in this file, each with _line, _code and _message. Fix them and import it. "
             "Rows whose errors show only beside other rows or the catalogue come last: sort by _line for your order. "
@@ -189,7 +190,6 @@ class Command(StoreCommand):
             help="Import also references and names that look altered by a spreadsheet program or a wrong "
             "encoding, and references that look like that of another animal.",
         )
-        add_changes(parser)
         parser.add_argument("--dry-run", action="store_true", help="Show what would change, and save nothing.")
         parser.add_argument("--allow-empty", action="store_true", help="Import a file that has no rows.")
         parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")
@@ -274,9 +274,6 @@ def _value(text: str) -> tuple[str, str, str]:
 def _options(given: dict[str, Any]) -> Options:
     if given["max_errors"] is not None and given["on_error"] == "abort":
         message = "--max-errors is for --on-error skip: without it every error aborts the import."
-        raise ExitError(message, status=Exit.USAGE)
-    if given["changes"] is not None and given["changes"] == given["rejects"]:
-        message = "--changes and --rejects must be two files."
         raise ExitError(message, status=Exit.USAGE)
     if given["profile"] is not None and given["header_row"] > 1:
         message = "--profile has the header. Leave out --header-row."

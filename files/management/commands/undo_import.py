@@ -13,7 +13,7 @@ from changes.plan import AnimalUndo
 from commands.arguments import add_safety_options
 from commands.base import StoreCommand, to_json
 from commands.exits import Exit, ExitError
-from files.management.base import add_run, ending
+from files.management.base import ending
 from files.progress import Progress
 from files.undo import ImportUndo, SeeLeft, undo_import, undoable
 from history.naming import who
@@ -34,7 +34,7 @@ class Command(StoreCommand):
     examples = ("12 --dry-run", "12 --yes")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        add_run(parser)
+        parser.add_argument("run", type=int, metavar="RUN", help="The number of the import, as list_imports shows it.")
         add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
