@@ -4,7 +4,7 @@ It is done in blocks, newest row first, each decided under lock in a transaction
 can be killed at any moment and go on, and two can work at once. The undo is a change, which can be undone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -31,10 +31,10 @@ NOTHING = "Nothing changed. {}"
 
 OWNER_GONE = "The account of its owner was deleted."
 
+TRIES = 3
+
 NAMED = 10
 """Animals that a message names."""
-
-Watch = Callable[[Sequence[AnimalUndo]], None]
 
 
 def rights_to_undo(change: AnyChange) -> Sequence[str]:
@@ -95,28 +95,38 @@ def undo(
 ) -> Change:
     """Undo a change, or these animals of it, and return the undo; a large one is left to the process for work.
 
-    `category` is for animals that come back and whose category is gone. Raises `NotUndoneError`, also if nothing was
-    to undo: then nothing is kept.
+    A small one is undone again if someone took what it needs at the same moment. `category` is for animals that come
+    back and whose category is gone. Raises `NotUndoneError`, also if nothing was to undo: then nothing is kept.
     """
-    if animals is not None or change.animals <= BLOCK:
-        return undo_small(change, user=user, animals=animals, category=category)
-    return begin(change, user=user)
+    if animals is None and change.animals > BLOCK:
+        return begin(change, user=user)
+    for attempt in range(TRIES):
+        try:
+            with transaction.atomic():
+                undo = begin(change, user=user)
+                change.known_undos = None  # as it is now
+                while _undo_block(undo, change, animals=animals, category=category):
+                    pass
+                _end(undo)
+                if not undo.animals:
+                    raise NotUndoneError(_nothing(undo))
+        except IntegrityError as error:
+            if attempt == TRIES - 1:
+                raise NotUndoneError(NOTHING.format(f"{MEANWHILE} Try again.")) from error
+        else:
+            break
+    return undo
 
 
-def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
-    """Do the next block of a change, and return whether it still runs; raises what the database raises.
-
-    `watch` sees what an undo did with the animals of its block.
-    """
-    block: list[AnimalUndo] = []
+def advance(number: int) -> bool:
+    """Do the next block of a change, and return whether it still runs; raises what the database raises."""
     with transaction.atomic():
         change = Change.objects.select_for_update(of=("self",)).select_related("undo_of__imported").get(pk=number)
         if change.state != State.RUNNING:
             return False
         before = change.animals + change.left_count
         if change.is_undo:
-            block = _undo_block(change, undone_by(change))
-            goes_on = bool(block)
+            goes_on = _undo_block(change, undone_by(change))
         else:
             goes_on = merging.move_block(change) if change.kind == Kind.MERGE else bulk.change_block(change)
         change.note_block(change.animals + change.left_count - before)
@@ -124,7 +134,6 @@ def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
             change.save()
         else:
             _end(change)
-    watch(block)
     return goes_on
 
 
@@ -166,42 +175,6 @@ def progress(change: Change) -> tuple[int, int]:
     return selection.animals - remaining, selection.animals
 
 
-TRIES = 3
-
-
-def undo_small(
-    change: AnyChange,
-    *,
-    user: AbstractBaseUser | None = None,
-    animals: Sequence[int] | None = None,
-    category: int | None = None,
-    watch: Watch | None = None,
-) -> Change:
-    """Undo it in one transaction; again if someone took what it needs at the same moment.
-
-    `watch` sees what was done with its animals. Without it, `NotUndoneError` says what was left if nothing was done.
-    """
-    for attempt in range(TRIES):
-        plan: list[AnimalUndo] = []
-        try:
-            with transaction.atomic():
-                undo = begin(change, user=user)
-                change.known_undos = None  # as it is now
-                while block := _undo_block(undo, change, animals=animals, category=category):
-                    plan += block
-                _end(undo)
-                if not undo.animals and not (watch and undo.left_count):
-                    raise NotUndoneError(_nothing(undo))
-        except IntegrityError as error:
-            if attempt == TRIES - 1:
-                raise NotUndoneError(NOTHING.format(f"{MEANWHILE} Try again.")) from error
-        else:
-            break
-    if watch is not None:
-        watch(plan)
-    return undo
-
-
 def undone_by(undo: Change) -> AnyChange:
     """Return the change that an undo is of."""
     return undo.undo_of or UnrecordedChange.of_row(Pet.history.get(history_id=undo.undo_of_row))
@@ -220,12 +193,12 @@ def _undo_block(
     *,
     animals: Sequence[int] | None = None,
     category: int | None = None,
-) -> list[AnimalUndo]:
-    """Undo the next rows of the change, and return what was done with their animals; nothing if there are none."""
+) -> bool:
+    """Undo the next rows of the change, and return whether there were any."""
     rows = rows_before(change, undo.reached, animals)
     if not rows:
         _delete_categories(change, undo)
-        return []
+        return False
     plan = whole(rows)
     _write(plan, undo)
     if rest := [*{*rows}.difference(step.row for step in plan)]:
@@ -238,7 +211,7 @@ def _undo_block(
     undo.left_count += len(left)
     undo.passed += len(rows)
     undo.reached = rows[-1]
-    return plan
+    return True
 
 
 def _write(plan: Sequence[AnimalUndo], undo: Change) -> None:

@@ -109,13 +109,8 @@ class StoreCommand(BaseCommand):
 
     def report(self, text: str, result: Any) -> None:
         """Print what was done. If that fails, the work and the exit status stay."""
-        self.report_in_parts([to_json(result) if self.as_json else text])
-
-    def report_in_parts(self, parts: Iterable[str]) -> None:
-        """Like `report`, for output that does not fit in memory. Each part ends a line."""
         try:
-            for part in parts:
-                _write(self.stdout, part)
+            _write(self.stdout, to_json(result) if self.as_json else text)
         except ExitError as error:
             if error.returncode != Exit.BROKEN_PIPE:
                 self.complain(f"Done. {error}")

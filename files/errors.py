@@ -32,12 +32,12 @@ class LockedError(ImportRejectedError):
 
 
 class OutcomeUnknownError(Exception):
-    """The database does not respond, so it is not known whether the last COMMIT was done: that of `what`."""
+    """The database does not respond, so it is not known whether the last COMMIT was done."""
 
-    def __init__(self, what: str, *, run: int) -> None:
+    def __init__(self, run: int) -> None:
         super().__init__(
-            f"The database was lost while {what} was being saved, so it is not known whether it was. When the database "
-            "responds again, list_imports shows its result."
+            f"The database was lost while import {run} was being saved, so it is not known whether it was. When the "
+            "database responds again, list_imports shows its result."
         )
         self.run = run
 

@@ -144,7 +144,7 @@ class _Import:
             if not self.saving:
                 raise error from None
             self._keep_rejects()
-            raise OutcomeUnknownError(str(self.run), run=self.run.pk) from error
+            raise OutcomeUnknownError(self.run.pk) from error
         if ended is None:
             raise error
         self.outcome.run = ended

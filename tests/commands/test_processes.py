@@ -192,8 +192,8 @@ def test_undoing_an_import_is_asked_with_what_it_does(
     assert process.wait(SECONDS) == status
     os.close(end)
     at = datetime.fromisoformat(run["started_at"])
-    what = f"import {run['import']} of stock.csv by {run['who']}, {at:%Y-%m-%d %H:%M} UTC"
-    asked = f"Undo {what}: 1 animal removed, 0 set back? [y/N] "
+    what = f"Import {run['import']} of stock.csv by {run['who']}, {at:%Y-%m-%d %H:%M} UTC"
+    asked = f"{what}. Undo: delete 1 animal? [y/N] "
     assert asked in all_of(terminal)
     assert json.loads(shell("manage list_imports --limit 1 --json").out)[0]["state"] == state
 

@@ -21,7 +21,7 @@ from django.test import Client
 from categories.models import Category
 from files import staging
 from files.errors import OutcomeUnknownError
-from pets.models import ImportRun, ImportUpload, Pet
+from pets.models import ImportRun, ImportUpload
 from tests.factories import PetFactory
 from tests.files.at_commit import at_commit
 from tests.files.conftest import Import, Result, catalogue, command, counts
@@ -148,9 +148,8 @@ def test_a_commit_whose_answer_is_lost_is_looked_up(run_import: Import, dogs: Ca
         result = run_import(CONTENT, *SKIP, "--rejects", str(rejects))
     assert (result.status, result.out.partition(",")[0], rejects.exists()) == (4, "Done", True)
     assert (catalogue(), counts()) == (REX, ("done", 2, 1, 0, 0, 1))
-    with at_commit(after=lose_the_connection):
-        undone = undo_last()
-    assert (undone.status, undone.out.partition(",")[0]) == (0, "Undone")
+    with at_commit(after=lose_the_connection), pytest.raises(OperationalError):
+        undo_last()
     assert (catalogue(), counts()[0]) == ([], "undone")
 
 
@@ -183,7 +182,7 @@ def test_a_commit_that_cannot_be_looked_up_is_unknown(
     run = ImportRun.objects.get()
     assert (result.status, result.json) == (
         1,
-        {"state": "unknown", "message": str(OutcomeUnknownError(str(run), run=run.pk)), "import": run.pk},
+        {"state": "unknown", "message": str(OutcomeUnknownError(run.pk)), "import": run.pk},
     )
     command("list_imports")
     assert (counts()[0], catalogue()) == (state, REX if state == "done" else [])
@@ -218,9 +217,8 @@ def test_what_nobody_reads_changes_nothing(dogs: Category, tmp_path: Path, close
     file.write_text(CONTENT)
     assert shell(f"import_pets {file} --on-error skip {closed}") == 4
     assert (catalogue(), counts()[0]) == (REX, "done")
-    Pet.objects.update(name="Rexy")
-    assert shell(f"undo_import {ImportRun.objects.get().pk} --json {closed}") == 4
-    assert counts()[0] == "partly undone"
+    assert shell(f"undo_import {ImportRun.objects.get().pk} --json {closed}") == 0
+    assert counts()[0] == "undone"
 
 
 def shell(arguments: str) -> int:

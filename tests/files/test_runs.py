@@ -18,7 +18,6 @@ import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from categories.models import Category
-from changes import undo as undoing
 from files import staging, transactions
 from files.lock import ADVISORY_LOCK, only_import
 from files.readers.rows import Reading
@@ -320,22 +319,6 @@ def test_a_signal_in_the_last_moment_does_not_deny_it_either(
     monkeypatch.setattr(staging, "clear", clear_and_be_stopped)
     result = run_import(CONTENT)
     assert (result.status, result.out.partition(",")[0]) == (0, "Done")
-
-
-def test_an_undo_that_is_stopped_after_the_commit_is_done(
-    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_import(CONTENT)
-    undo = undoing.undo_small
-
-    def undo_and_be_stopped(*given: Any, **options: Any) -> None:
-        undo(*given, **options)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(undoing, "undo_small", undo_and_be_stopped)
-    result = command("undo_import", str(ImportRun.objects.get().pk), "-v0")
-    assert (result.status, result.out.partition(",")[0]) == (0, "Undone")
-    assert catalogue() == []
 
 
 def test_a_failure_is_recorded(run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,8 +43,7 @@ def undo(run: ImportRun, *options: str) -> Any:
 def test_everything_is_as_it_was(run: ImportRun) -> None:
     assert [name for name, *_ in catalogue()] == ["Rexy", "Tom", "Pip", "Mia", "Nemo"]
     assert undo(run) == {
-        "import": run.pk, "dry_run": False, "deleted": 2, "restored": 1, "categories_deleted": 1, "left": [],
-        "left_count": 0, "state": "undone",
+        "import": run.pk, "dry_run": False, "deleted": 2, "restored": 1, "left": [], "left_count": 0, "state": "undone",
     }  # fmt: skip
     assert catalogue() == OLD
     assert [*Category.objects.values_list("name", flat=True)] == ["Dogs"]
@@ -103,9 +102,10 @@ def test_what_was_changed_since_is_left_and_listed(run: ImportRun) -> None:
     nemo.delete()
     text = command("undo_import", str(run.pk), "-v0").out
     assert text.splitlines() == [
-        f"Undone, {run} of animals.csv by {account()}: 0 animals deleted, 1 given their former values, 0 categories deleted, 2 left as they are.",
-        f"  animal {mia.pk}: changed since",
+        f"Undone, {run} of animals.csv by {account()}: 1 animal was set back.",
+        "2 left as they are:",
         f"  animal {nemo.pk or mia.pk + 1}: deleted since",
+        f"  animal {mia.pk}: changed since",
         f"Once they are as the import left them: manage.py undo_import {run.pk}",
     ]
     assert [row[:3] for row in catalogue()] == [
@@ -284,7 +284,11 @@ def test_a_former_reference_that_another_animal_has_is_listed(run_import: Import
         assert told["left"] == [{"id": rex.pk, "reason": "its former reference belongs to another animal now"}]
         assert {name: told[name] for name in expected} == expected | ({"state": "dry run"} if options else {})
     assert catalogue() == [("Rex", "Dogs", "available", "B-1"), *OLD[1:], ("Other", "Dogs", "available", "A-1")]
-    assert undo(run)["left_count"] == 1  # still
+    still = command("undo_import", str(run.pk), "--json")
+    assert (still.status, still.json["message"]) == (
+        3,
+        f"Nothing changed. “Rex” ({rex.pk}): its former reference belongs to another animal now.",
+    )
     other.delete()
     told = undo(run)
     assert (told["restored"], told["left_count"], told["state"], catalogue()) == (1, 0, "undone", OLD)
@@ -292,12 +296,13 @@ def test_a_former_reference_that_another_animal_has_is_listed(run_import: Import
 
 def test_a_category_that_is_in_use_or_renamed_is_left(run: ImportRun, run_import: Import) -> None:
     PetFactory(category=Category.objects.get(name="Cats"))
-    assert undo(run)["categories_deleted"] == 0
     run_import(HEADER + "B-1,Birdie,Birds,\n", "--create-categories", name="birds.csv")
     birds = Category.objects.get(name="Birds")
     birds.name = "All birds"
     birds.save()
-    assert undo(ImportRun.objects.latest("pk"))["categories_deleted"] == 0
+    for each in ImportRun.objects.all():
+        assert undo(each)["state"] == "undone"
+    assert [*Category.objects.values_list("name", flat=True).order_by("pk")] == ["Dogs", "Cats", "All birds"]
 
 
 def test_a_large_undo_that_only_deletes_a_category_is_kept(
@@ -319,21 +324,52 @@ def test_only_what_wrote_can_be_undone_and_only_once(run: ImportRun, run_import:
     undo(run)
     again = command("undo_import", str(run.pk))
     run.refresh_from_db()
-    assert again.error == f"Nothing changed. Import {run.pk} was already undone, at {run.undone_at:%Y-%m-%d %H:%M} UTC."
+    assert (again.status, again.error) == (3, f"Nothing changed. It was undone already, by {account()}.")
     run_import("name,category\n,Dogs\n", name="wrong.csv")
     rejected = ImportRun.objects.latest("pk")
     assert command("undo_import", str(rejected.pk)).error == (
-        f"Nothing changed. Import {rejected.pk} wrote nothing (rejected), so there is nothing to undo."
+        f"Nothing changed. Import {rejected.pk} changed nothing, so there is nothing to undo."
     )
     assert command("undo_import", "999").error == "There is no import 999. list_imports shows them."
 
 
 def test_many_that_are_left_are_counted(run_import: Import, dogs: Category) -> None:
-    run_import("name,category\n" + "Rex,Dogs\n" * 25)
-    Pet.objects.update(status="sold")
-    result = command("undo_import", str(ImportRun.objects.get().pk))
+    run_import("name,category\n" + "Rex,Dogs\n" * 26)
+    Pet.objects.exclude(pk=Pet.objects.latest("pk").pk).update(status="sold")
+    run = ImportRun.objects.get()
+    result = command("undo_import", str(run.pk), "--dry-run")
     lines = result.out.splitlines()
-    assert (result.status, len(lines), lines[-2]) == (4, 23, "  … and 5 more; --json lists all.")
+    assert (result.status, len(lines)) == (4, 24)
+    assert [*lines[:2], *lines[-2:]] == [
+        f"Import {run.pk} of animals.csv by {account()}, {run.started_at:%Y-%m-%d %H:%M} UTC. Undo: delete 1 animal.",
+        "25 left as they are:",
+        "  … and 5 more.",
+        "Dry run: nothing was saved.",
+    ]
+    result = command("undo_import", str(run.pk))
+    lines = result.out.splitlines()
+    assert (result.status, len(lines), lines[1], lines[-2]) == (4, 24, "25 left as they are:", "  … and 5 more.")
+    nothing = command("undo_import", str(run.pk))
+    assert (nothing.status, nothing.error.startswith("Nothing changed. “Rex” (")) == (3, True)
+
+
+def test_of_many_a_dry_run_says_what_it_did_not_look_at(
+    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_import("name,category\n" + "Rex,Dogs\n" * 3)
+    Pet.objects.update(status="sold")
+    monkeypatch.setattr("changes.preview.BLOCK", 2)
+    run = ImportRun.objects.get()
+    result = command("undo_import", str(run.pk), "--dry-run")
+    assert (result.status, result.out.partition("UTC. ")[2].splitlines()) == (
+        0,
+        [
+            "Undo: delete 3 animals.",
+            "How many are left as they are shows only afterwards: there are too many to look at each of them.",
+            "Dry run: nothing was saved.",
+        ],
+    )
+    assert undo(run, "--dry-run")["left_count"] is None
 
 
 @pytest.mark.postgresql("SQLite has one writer")
@@ -364,7 +400,7 @@ def test_a_large_undo_that_is_stopped_goes_on(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_import("name,category\n" + "Rex,Dogs\n" * 5)
-    for module in ("changes.plan", "files.undo"):
+    for module in ("changes.plan", "changes.undo"):
         monkeypatch.setattr(f"{module}.BLOCK", 2)
     run, advance = ImportRun.objects.get(), undoing.advance
 
@@ -390,7 +426,7 @@ def test_a_large_undo_that_is_stopped_goes_on(
 def test_references_that_a_former_release_exchanged_stay_with_a_reason(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    for module in ("changes.plan", "files.undo", "changes.undo"):
+    for module in ("changes.plan", "changes.undo"):
         monkeypatch.setattr(f"{module}.BLOCK", block)
     pets = [PetFactory(name=f"Pet {n}", category=dogs, external_reference=f"A-{n}") for n in range(1, 4)]
     rows = [f"{pet.pk},B-{n},New {n}\n" for n, pet in enumerate(pets, 1)]
@@ -400,9 +436,9 @@ def test_references_that_a_former_release_exchanged_stay_with_a_reason(
         for old, new in (("B-1", "A-2"), ("B-2", "A-1")):
             records.filter(external_reference=old).update(external_reference=new)
     run = ImportRun.objects.get()
-    dry, told = undo(run, "--dry-run"), undo(run)
+    told = undo(run)
     left = [{"id": pet.pk, "reason": "its former reference belongs to another animal now"} for pet in pets[:2]]
-    assert [(each["restored"], each["left"]) for each in (dry, told)] == [(3, left[::-1])] * 2
+    assert (told["restored"], told["left"]) == (3, left[::-1])
     assert dict(Pet.objects.values_list("name", "external_reference")) == {
         "Pet 1": "A-2",
         "Pet 2": "A-1",

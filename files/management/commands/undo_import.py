@@ -1,28 +1,27 @@
 """`manage.py undo_import`: the catalogue as if a file had not been imported."""
 
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import IO, Any
+from collections.abc import Iterable
+from typing import Any
 
 from django.core.management.base import CommandParser
+from django.utils.text import capfirst
 
 from changes.models import Change, State
-from changes.plan import AnimalUndo
+from changes.preview import UndoPlan, undo_plan
+from changes.words import undo_in_words, undone_in_words
 from commands.arguments import add_safety_options
-from commands.base import StoreCommand, to_json
+from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.management.base import ending
 from files.progress import Progress
-from files.undo import ImportUndo, SeeLeft, undo_import, undoable
+from files.undo import change_of, undo_import
 from history.naming import who
+from pets.models import ImportRun
 
 SHOWN = 20
 STOPPED = "Stopped. A part is undone. To go on: manage.py undo_import {}"
-
-BLOCK = 10_000
-"""Animals that were left, of those printed at once."""
+NOT_LOOKED_AT = "How many are left as they are shows only afterwards: there are too many to look at each of them."
 
 
 class Command(StoreCommand):
@@ -38,80 +37,64 @@ class Command(StoreCommand):
         add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
-        """Undo and report; JSON lists all animals that were left, through a file as they may be a million."""
-        dry_run = options["dry_run"]
-        if not dry_run:
-            self._ask(options)
-        progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
-        with ending(), tempfile.TemporaryFile("w+") as left:
+        number, dry_run = options["run"], options["dry_run"]
+        if dry_run or self.would_ask(yes=options["yes"]):
+            with ending():
+                change = change_of(number)
+                plan = undo_plan(change)
+            if dry_run:
+                self._report_plan(change, plan)
+                return
+            self.confirm(f"{_would(change, plan)}?", yes=False)
+        with ending():
+            try:
+                undo = undo_import(number, Progress(sys.stderr, shown=options["verbosity"] > 0))
+            except KeyboardInterrupt:
+                if Change.objects.filter(undo_of__imported=number, state=State.RUNNING).exists():
+                    raise ExitError(STOPPED.format(number), status=Exit.STOPPED) from None
+                raise
+        self._report(undo, ImportRun.objects.get(pk=number))
 
-            def keep(animals: Sequence[AnimalUndo]) -> None:
-                left.writelines(_lines(animals, is_first=not left.tell()))
-
-            see_left = keep if options["json"] else None
-            undone = undoable(options["run"], see_left) if dry_run else self._undo(options["run"], progress, see_left)
-            if options["json"]:
-                self.report_in_parts(_json(undone, left, dry_run=dry_run))
-            else:
-                self.report(_text(undone, dry_run=dry_run), None)
-        if undone.left_count:
+    def _report_plan(self, change: Change, plan: UndoPlan) -> None:
+        lines = [f"{_would(change, plan)}."]
+        left = [(animal.undo.animal, animal.undo.reason) for animal in plan.left]
+        lines += _lines(left, plan.left_count) if plan.is_exact else [NOT_LOOKED_AT]
+        result = {"import": change.run.pk, "state": "dry run", "dry_run": True, "deleted": plan.deletes}
+        result |= {"restored": plan.sets, "left_count": plan.left_count if plan.is_exact else None}
+        self.report("\n".join([*lines, "Dry run: nothing was saved."]), result | {"left": _json(left)})
+        if plan.left_count:
             raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
 
-    def _undo(self, number: int, progress: Progress, see_left: SeeLeft | None) -> ImportUndo:
-        try:
-            return undo_import(number, progress, see_left=see_left)
-        except KeyboardInterrupt:
-            if Change.objects.filter(undo_of__imported=number, state=State.RUNNING).exists():
-                raise ExitError(STOPPED.format(number), status=Exit.STOPPED) from None
-            raise
-
-    def _ask(self, options: dict[str, Any]) -> None:
-        """Ask with what would be done, which takes as long as planning it."""
-        if self.would_ask(yes=options["yes"]):
-            with ending():
-                question = undoable(options["run"]).sentence
-            self.confirm(f"{question}?", yes=False)
+    def _report(self, undo: Change, run: ImportRun) -> None:
+        left = [(number, reason) for number, _, reason in undo.left]
+        lines = [f"Undone, {_named(run)}: {undone_in_words(undo, 'set back')}", *_lines(left, undo.left_count)]
+        if left:
+            lines.append(f"Once they are as the import left them: manage.py undo_import {run.pk}")
+        result = {"import": run.pk, "state": run.state, "dry_run": False, "deleted": undo.deleted}
+        result |= {"restored": undo.changed, "left_count": undo.left_count, "left": _json(left)}
+        self.report("\n".join(lines), result)
+        if left:
+            raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
 
 
-def _lines(animals: Sequence[AnimalUndo], *, is_first: bool) -> Iterator[str]:
-    for number, animal in enumerate(animals):
-        comma = "" if is_first and not number else ","
-        yield f"{comma}{to_json({'id': animal.animal, 'reason': animal.reason})}\n"
+def _named(run: ImportRun) -> str:
+    return f"{run} of {run.file_name} by {who(run.who)}"
 
 
-def _json(undone: ImportUndo, left: IO[str], *, dry_run: bool) -> Iterator[str]:
-    """Yield one JSON object in parts, each of which ends between two values."""
-    head = {
-        "import": undone.run.pk,
-        "state": "dry run" if dry_run else undone.run.state,
-        "dry_run": dry_run,
-        "deleted": undone.deleted,
-        "restored": undone.restored,
-        "categories_deleted": undone.categories,
-        "left_count": undone.left_count,
-    }
-    yield f'{to_json(head)[:-1]}, "left": ['
-    left.seek(0)
-    while lines := "".join(islice(left, BLOCK)):
-        yield lines
-    yield "]}"
+def _would(change: Any, plan: UndoPlan) -> str:
+    run, change.undo_word = change.run, "Undo"
+    does = undo_in_words(change, plan) if plan.count else "There is nothing to undo"
+    return f"{capfirst(_named(run))}, {run.started_at:%Y-%m-%d %H:%M} UTC. {does}"
 
 
-def _text(undone: ImportUndo, *, dry_run: bool) -> str:
-    left = f"{undone.left_count:,} left as {'it is' if undone.left_count == 1 else 'they are'}"
-    run = undone.run
-    did = "Dry run of undoing" if dry_run else "Undone,"
-    lines = [
-        f"{did} {run} of {run.file_name} by {who(run.who)}: {undone.deleted:,} animals deleted, "
-        f"{undone.restored:,} given their former values, "
-        f"{undone.categories:,} categories deleted, {left}."
-    ]
-    first = sorted(undone.left, key=lambda left: left.animal)[:SHOWN]
-    lines += [f"  animal {left.animal}: {left.reason}" for left in first]
-    if undone.left_count > SHOWN:
-        lines.append(f"  … and {undone.left_count - SHOWN:,} more; --json lists all.")
-    if dry_run:
-        lines.append("Dry run: nothing was saved.")
-    elif undone.left_count:
-        lines.append(f"Once they are as the import left them: manage.py undo_import {undone.run.pk}")
-    return "\n".join(lines)
+def _lines(left: list[tuple[int, str]], count: int) -> Iterable[str]:
+    """Return the lines about the animals that are left: how many, the first of them, and how many more."""
+    if count:
+        yield f"{count:,} left as {'it is' if count == 1 else 'they are'}:"
+    yield from (f"  animal {number}: {reason}" for number, reason in left[:SHOWN])
+    if count > SHOWN:
+        yield f"  … and {count - SHOWN:,} more."
+
+
+def _json(left: list[tuple[int, str]]) -> list[dict[str, int | str]]:
+    return [{"id": number, "reason": reason} for number, reason in left]
