@@ -5,7 +5,6 @@ is text, as is what someone types into it. openpyxl makes the workbook, and this
 minute for a million of them, keep them in a second temporary file, and call "=1+1" a formula.
 """
 
-import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -14,7 +13,6 @@ from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from io import BytesIO
-from pathlib import PurePath
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 from xml.sax import saxutils
@@ -26,7 +24,6 @@ from django.db.models import Case, CharField, F, Func, QuerySet, Value, When
 from django.db.models.functions import Concat, Left
 from django.db.models.lookups import In
 
-from files.new_file import BLOCK
 from files.spreadsheets import FORMULA_STARTS, csv_lines, escape
 from pets.columns import COLUMNS, ID
 from pets.models import Pet
@@ -274,7 +271,7 @@ class FileFormat(StrEnum):
 
 
 ENDINGS = {f".{file_format}": file_format for file_format in FileFormat} | {".ndjson": FileFormat.JSONL}
-"""What the name of a file may end in, `.gz` aside."""
+"""What the name of a file may end in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,8 +279,6 @@ class Form:
     """How animals are written down."""
 
     file_format: FileFormat
-    compressed: bool = False
-    """With gzip, CSV and JSON lines only: XLSX is compressed by itself."""
     columns: tuple[str, ...] = IMPORTED
     """Names of `HEADINGS`, in the order of the file. An import finds an animal again by its id or its reference."""
     formula_safe: bool = False
@@ -293,31 +288,12 @@ class Form:
 
     def __post_init__(self) -> None:
         """Raise `ValueError` with a sentence if the parts do not go together."""
-        if self.compressed and self.file_format is FileFormat.XLSX:
-            message = "XLSX is compressed by itself. Leave out gzip."
-            raise ValueError(message)
         if self.formula_safe and self.file_format is FileFormat.JSONL:
             message = "JSON lines are not for spreadsheet programs. Leave out --formula-safe and --for-spreadsheets."
             raise ValueError(message)
         if not HEADINGS.keys() >= {*self.columns} or len({*self.columns}) < len(self.columns) or not self.columns:
             message = f"Choose each column once. A file can have {', '.join(HEADINGS)}."
             raise ValueError(message)
-
-    def __str__(self) -> str:
-        """Return the usual ending of its files, without the first dot."""
-        return f"{self.file_format}.gz" if self.compressed else self.file_format.value
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether it is nothing for a terminal."""
-        return self.compressed or self.file_format is FileFormat.XLSX
-
-
-def form_named(name: str) -> tuple[FileFormat | None, bool]:
-    """Return what the name of a file says of its format, and whether it is compressed; letter case does not matter."""
-    path = PurePath(name.lower())
-    compressed = path.suffix == ".gz"
-    return ENDINGS.get(path.with_suffix("").suffix if compressed else path.suffix), compressed
 
 
 def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Counter = lambda _more: None) -> int:
@@ -328,33 +304,9 @@ def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Coun
     """
     guarded = {column.header: _guarded(column.path) for column in COLUMNS} if form.formula_safe else {}
     rows = pets.order_by("pk").values_list(*(guarded.get(name, HEADINGS[name].value) for name in form.columns))
-    target = _Gzip(out) if form.compressed else out
     if form.marked and form.file_format is FileFormat.CSV:
-        target.write(BOM_UTF8)
-    written = WRITERS[form.file_format](rows, form.columns, target, progress)
-    if isinstance(target, _Gzip):
-        target.finish()
-    return written
-
-
-class _Gzip:
-    """Compresses without a name or a time (RFC 1952).
-
-    `gzip.GzipFile` would finish the file also when an error ends it, and complain once more if `out` is why.
-    """
-
-    def __init__(self, out: Output) -> None:
-        self._out, self._waiting = out, bytearray()
-        self._compressor = zlib.compressobj(level=6, wbits=16 + zlib.MAX_WBITS)  # 16: with the header of gzip
-
-    def write(self, data: "Buffer") -> None:
-        self._waiting += data
-        if len(self._waiting) >= BLOCK:
-            self._out.write(self._compressor.compress(self._waiting))
-            self._waiting.clear()
-
-    def finish(self) -> None:
-        self._out.write(self._compressor.compress(self._waiting) + self._compressor.flush())
+        out.write(BOM_UTF8)
+    return WRITERS[form.file_format](rows, form.columns, out, progress)
 
 
 def _write_jsonl(rows: Rows, names: Sequence[str], out: Output, progress: Counter) -> int:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from files.errors import ImportRejectedError, RowError, printable
 from files.new_file import NewFile
@@ -24,8 +24,6 @@ from pets.models import ImportRun
 SHOWN = 100  # errors that are kept in memory to be shown; the file of rejects holds all
 MOST_FOREIGN = 1_000  # values that are counted
 LARGEST_EXPONENT = 300
-
-MOST_WAITING = 8 * 1024 * 1024  # characters of rows that wait to be written in the order of lines
 
 
 class Reject(NamedTuple):
@@ -83,20 +81,18 @@ class RejectsFile(NewFile):
     that is still as an earlier dry run wrote it is replaced.
     """
 
-    def __init__(self, path: Path, source: Source, table: Table, *, formula_safe: bool, in_order: bool) -> None:
-        """`in_order`: by line, though some errors are found last, unless the rows are too large to wait."""
+    def __init__(self, path: Path, source: Source, table: Table, *, formula_safe: bool) -> None:
+        """`table`: the file that is imported."""
         super().__init__(path, source)
         self.sha256 = ""  # of the published file, in hexadecimal
         self._formula_safe = formula_safe
-        self._waiting: list[tuple[Sequence[RowError], Cells | DamagedRow]] | None = [] if in_order else None
-        self._waiting_size = 0
         self._table = table
         self._text: io.TextIOWrapper | None = None
 
     def add(self, errors: Sequence[RowError], cells: Cells | DamagedRow) -> None:
         """Add a row; the first one opens the file."""
+        table = self._table
         if self._text is None:
-            table = self._table
             # The mark is for Excel, and for an import with the same options, if they name another encoding.
             encoding = "utf-8" if table.header is None and table.encoding.startswith("utf-8") else "utf-8-sig"
             self._text = io.TextIOWrapper(self.open(), encoding=encoding, errors="backslashreplace", newline="")
@@ -104,18 +100,15 @@ class RejectsFile(NewFile):
             self._csv = csv.writer(self._text, delimiter=table.delimiter, lineterminator="\r\n")
             if table.header is not None:
                 self._csv.writerow([*REMARKS, *(table.titles.get(each, each) for each in table.header if _kept(each))])
-        if self._waiting is None:
-            self._write(errors, cells)
-            return
-        self._waiting.append((errors, cells))
-        values: Iterable[Any] = cells.cells if isinstance(cells, DamagedRow) else cells.values()
-        self._waiting_size += sum(len(str(each)) for each in values)
-        if self._waiting_size > MOST_WAITING:
-            self._write_waiting()
+        remarks = (str(errors[0].line), errors[0].code, " ".join(error.sentence for error in errors))
+        with self.sentences():
+            if table.header is not None:
+                self._csv.writerow([*remarks, *self._texts(table.header, cells)])
+            else:
+                self._text.write(f"{_json(remarks, cells, table.titles)}\n")
 
     def publish(self) -> None:
         if self._text is not None:
-            self._write_waiting()
             with self.sentences():
                 self._text.flush()
                 self.sha256 = _sha256(os.dup(self._text.fileno()))
@@ -128,19 +121,6 @@ class RejectsFile(NewFile):
             return last is not None and last.options["dry_run"] and _sha256(self.path) == last.rejects_sha256
         except OSError:
             return False
-
-    def _write_waiting(self) -> None:
-        for errors, cells in sorted(self._waiting or (), key=lambda row: row[0][0].line):
-            self._write(errors, cells)
-        self._waiting = None
-
-    def _write(self, errors: Sequence[RowError], cells: Cells | DamagedRow) -> None:
-        remarks = (str(errors[0].line), errors[0].code, " ".join(error.sentence for error in errors))
-        with self.sentences():
-            if self._table.header is not None:
-                self._csv.writerow([*remarks, *self._texts(self._table.header, cells)])
-            elif self._text is not None:
-                self._text.write(f"{_json(remarks, cells, self._table.titles)}\n")
 
     def _texts(self, header: Sequence[str], cells: Cells | DamagedRow) -> Iterable[str]:
         if isinstance(cells, DamagedRow):

@@ -50,7 +50,7 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
     after the commit, a signal too, changes nothing: the outcome says that it is done. Raises `OutcomeUnknownError` if
     the database was lost in the very moment of the commit.
     """
-    with open_source(name, max_unpacked=options.reading.max_unpacked) as source, only_import():
+    with open_source(name) as source, only_import():
         return import_locked(source, options, Sender(who=account()), progress)
 
 
@@ -105,7 +105,7 @@ class _Import:
         self.run = ImportRun(**_identity(sender.record), **given)
         safe, rejects = options.reading.formula_safe, None
         if options.rejects is not None:
-            rejects = RejectsFile(options.rejects, source, table, formula_safe=safe, in_order=options.for_page)
+            rejects = RejectsFile(options.rejects, source, table, formula_safe=safe)
             files.enter_context(rejects)
         at_most = options.max_errors if options.skip_errors else None
         shown = MOST_SHOWN if options.for_page else SHOWN

@@ -4,7 +4,6 @@ import codecs
 import gzip
 import hashlib
 import io
-import itertools
 import os
 import re
 import sys
@@ -18,14 +17,12 @@ from typing import IO, cast
 
 from files.doubts import readings
 from files.errors import FileError, quoted
-from files.no_table import reject_binary, reject_other_bytes, reject_other_text
 from pets.models import STANDARD_INPUT
 
 FORMATS = ("csv", "json", "jsonl", "xlsx")
 LONGEST_LINE = 512 * 1024
 """Characters that a line, or a row of several lines, may have: a row takes up to 100 times as many bytes of memory."""
 
-MOST_BLANK = 20 * LONGEST_LINE  # characters of blank lines before a row: a spreadsheet can have a million of them
 MAX_UNPACKED = 20 * 1000**3  # bytes of a compressed file, or of a pipe, that are read
 
 BOMS = {
@@ -46,18 +43,22 @@ FIRST_PIECE = 4096
 """Characters for the header: what is wrong further on is found, and recorded, when the import has begun."""
 
 GZIP = b"\x1f\x8b"
+DOCUMENT = re.compile(r"%PDF|\{\\rtf|<(!|\?|[a-z]+[ >])", re.IGNORECASE)  # or a web page, or XML
+MOST_CONTROLS = 3  # control characters that the beginning of a text can have by mistake, or one in 20 bytes
+NO_TABLE = (
+    "This is no CSV, JSON or XLSX file. Open it in the program that it is from, and save the table as CSV, or as .xlsx "
+    "without a password. If the file is packed, unpack it first."
+)
 EMPTY = "The file is empty."
-TOO_MUCH = "The file has more than {most:,} bytes when it is unpacked. To read more, use --max-unpacked."
-TOO_BLANK = "Line {number:,} is one of too many blank lines without a row. Is the file complete?"
+TOO_MUCH = "The file has more than {most:,} bytes when it is unpacked."
 CHANGED = "The file changed while it was read. Import it again when it is complete."
 
 
 class Source:
     """An opened file, which can be read from its beginning as often as needed."""
 
-    def __init__(self, name: str, raw: IO[bytes], *, max_unpacked: int = MAX_UNPACKED) -> None:
+    def __init__(self, name: str, raw: IO[bytes]) -> None:
         """`raw` can be rewound; the caller closes it."""
-        self._max_unpacked = max_unpacked
         self.name = name
         self.raw = raw  # the file as it is stored, perhaps compressed
         self.size = raw.seek(0, io.SEEK_END)  # bytes of `raw`, to show progress
@@ -88,7 +89,7 @@ class Source:
         Each call has a decompressor of its own. It would not notice if `raw` were rewound under it.
         """
         self.raw.seek(0)
-        return cast("IO[bytes]", _Unpacked(self.raw, self._max_unpacked)) if self._zipped else self.raw
+        return cast("IO[bytes]", _Unpacked(fileobj=self.raw)) if self._zipped else self.raw
 
     @contextmanager
     def unpacked(self, most: int) -> Iterator[IO[bytes]]:
@@ -114,11 +115,11 @@ class Source:
         start = self.beginning()
         if start.startswith(b"PK\x03\x04"):
             return "xlsx"
-        reject_other_bytes(start)
-        if encoding is None and self.encoding() == "utf-8":
-            reject_binary(start)
         text = start.decode(self.encoding(encoding), errors="ignore").lstrip()
-        reject_other_text(text)
+        controls = sum(byte < 0x20 and byte not in b"\t\n\f\r\x1b" for byte in start)
+        is_binary = controls > max(MOST_CONTROLS, len(start) / 20) and encoding is None and self.encoding() == "utf-8"
+        if is_binary or DOCUMENT.match(text):
+            raise FileError(NO_TABLE)
         return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
 
     def encoding(self, given: str | None = None) -> str:
@@ -152,17 +153,13 @@ class Source:
     def line_blocks(self, encoding: str) -> Iterator[list[str]]:
         """Yield the lines like `lines`, those of a piece of the text at a time."""
         with self._text(encoding, newline="") as text:
-            number = blank = 0
+            number = 0
             rest = ""
             while piece := text.read(max(PIECE if number else FIRST_PIECE, len(rest))):
                 lines = list(io.StringIO(rest + piece, newline=""))
                 rest = lines.pop()  # it may go on in the next piece, if only with the second half of a line end
                 _reject_long(lines, rest, number)
                 number += len(lines)
-                at_the_end = sum(map(len, itertools.takewhile(str.isspace, reversed(lines))))
-                blank = at_the_end + (blank if all(map(str.isspace, lines)) else 0)
-                if blank > MOST_BLANK:
-                    raise FileError(TOO_BLANK.format(number=number))
                 yield lines
             if rest:
                 yield [rest]
@@ -217,11 +214,9 @@ class Source:
 
 
 class _Unpacked(gzip.GzipFile):
-    """What a gzip file holds; raises `FileError` if that is more than `most` bytes."""
+    """What a gzip file holds; raises `FileError` if that is more than `MAX_UNPACKED` bytes."""
 
-    def __init__(self, raw: IO[bytes], most: int) -> None:
-        super().__init__(fileobj=raw)
-        self._most = self._left = most
+    _count = 0
 
     def read(self, size: int | None = -1) -> bytes:
         return self._counted(super().read(size))
@@ -230,9 +225,9 @@ class _Unpacked(gzip.GzipFile):
         return self._counted(super().read1(size))
 
     def _counted(self, block: bytes) -> bytes:
-        self._left -= len(block)
-        if self._left < 0:
-            raise FileError(TOO_MUCH.format(most=self._most))
+        self._count += len(block)
+        if self._count > MAX_UNPACKED:
+            raise FileError(TOO_MUCH.format(most=MAX_UNPACKED))
         return block
 
 
@@ -266,28 +261,28 @@ class UndecodableError(FileError):
 
 
 @contextmanager
-def open_source(name: str, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Source]:
+def open_source(name: str) -> Iterator[Source]:
     """Open a file by its name, or standard input for "-"; raises `FileError` with the reason."""
     try:
         if name != STANDARD_INPUT:
             raw: IO[bytes] = Path(name).open("rb")  # noqa: SIM115 - closed below
             if not raw.seekable():
                 with raw as pipe:
-                    raw = _copy(pipe, max_unpacked)
+                    raw = _copy(pipe)
         elif sys.stdin is None:
             message = "Standard input is closed."
             raise FileError(message)
         else:
-            raw = _copy(sys.stdin.buffer, max_unpacked)
+            raw = _copy(sys.stdin.buffer)
         raw.seek(0, io.SEEK_END)
     except OSError as error:
         message = f"{name} cannot be read: {error.strerror or error}." if name else "The name of the file is empty."
         raise FileError(message) from None
     with raw:
-        yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw, max_unpacked=max_unpacked)
+        yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw)
 
 
-def _copy(file: IO[bytes], most: int) -> IO[bytes]:
+def _copy(file: IO[bytes], most: int = MAX_UNPACKED) -> IO[bytes]:
     """Return a copy of what cannot be read in any order, such as a pipe; raises `FileError` for one without an end."""
     with ExitStack() as unless_complete:
         copy = unless_complete.enter_context(tempfile.TemporaryFile())

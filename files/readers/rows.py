@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from files.errors import VALIDATION_FAILED
-from files.source import MAX_UNPACKED
 
 Cells = dict[str, Any]
 BLANK = "\\N"  # a blank cell of a dump of PostgreSQL or MySQL. As a name it is kept, so that each export comes back
@@ -50,7 +49,6 @@ class Reading:
     delimiter: str | None = None
     sheet: str | None = None  # of a workbook; None is the first
     largest_workbook: int = 1024 * 1024 * 1024  # bytes that are unpacked of a workbook, all its parts together
-    max_unpacked: int = MAX_UNPACKED  # bytes of a compressed file when it is unpacked
     formula_safe: bool = False
     header_row: int = 1  # the line from which on the header is looked for: what is above it is left out
     mapping: Mapping[str, str] = field(default_factory=dict)  # our columns by other names in the file

@@ -12,7 +12,7 @@ from typing import Any
 from files.errors import FileError
 from files.readers.header import cells_of, columns_of, fewest, names_of_columns, plain
 from files.readers.rows import AHEAD, Block, DamagedRow, FirstRows, Reading, Row, Table
-from files.source import EMPTY, LONGEST_LINE, MOST_BLANK, PIECE, TOO_BLANK, Source
+from files.source import EMPTY, LONGEST_LINE, PIECE, Source
 
 DELIMITERS = {",": ",", ";": ";", "tab": "\t", "|": "|"}
 
@@ -125,15 +125,13 @@ def first_csv_rows(source: Source, encoding: str, how: Reading, *, header_row: i
 
 def _lines_with_cells(lines: Iterator[str], start: int) -> Iterator[tuple[int, str]]:
     """Yield them with their numbers, before `start` only a `sep=`, until that is more than a piece of the file."""
-    size = blank = 0
+    size = 0
     for number, line in enumerate(lines, 1):
-        if not line.strip(BLANK):
-            blank += len(line)
-        elif number >= start or SEPARATOR.fullmatch(line.strip(QUOTED)):
+        if line.strip(BLANK) and (number >= start or SEPARATOR.fullmatch(line.strip(QUOTED))):
             yield number, line
             size += len(line)
-        if size > PIECE or blank > MOST_BLANK:
-            return
+            if size > PIECE:
+                return
 
 
 def _cells(lines: Sequence[tuple[int, str]], delimiter: str) -> list[tuple[int, list[str]]]:
@@ -150,11 +148,10 @@ def _cells(lines: Sequence[tuple[int, str]], delimiter: str) -> list[tuple[int, 
 
 def _csv_rows(reader: Any, lines: _Lines, columns: Sequence[str], width: int, how: Reading) -> Iterator[Row | Block]:
     """Yield the rows; `width` is that of the header with blank cells at its end, which they can have too."""
-    blank = by_row = 0
+    by_row = 0
     while True:
         if not how.formula_safe and lines.read >= by_row:
             if block := _block(lines, columns, how):
-                blank = 0
                 yield block
                 continue
             by_row = lines.read + len(lines.ahead())
@@ -168,9 +165,6 @@ def _csv_rows(reader: Any, lines: _Lines, columns: Sequence[str], width: int, ho
             continue
         if len(columns) < len(row) <= width and not any(row[len(columns) :]):
             del row[len(columns) :]
-        blank = 0 if any(row) else blank + lines.size
-        if blank > MOST_BLANK:
-            raise FileError(TOO_BLANK.format(number=line))
         if any(row):
             yield line, cells_of(columns, row, formula_safe=how.formula_safe)
 

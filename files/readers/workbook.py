@@ -14,7 +14,6 @@ from itertools import islice
 from xml.parsers.expat import ExpatError
 
 from files.errors import FileError, printable, quoted
-from files.no_table import reject_other_archive
 from files.readers.header import cells_of, columns_of, named
 from files.readers.number_formats import UnknownTextError
 from files.readers.package import TOO_LARGE, Book, Element, Package, Strings, Styles, is_true, numeral, whole
@@ -241,9 +240,7 @@ def _shown_rows(source: Source, how: Reading, hidden: list[range]) -> Iterator[_
 @contextmanager
 def _opened(source: Source, how: Reading) -> Iterator[Book]:
     with _readable_workbook(), source.unpacked(how.largest_workbook) as file, tempfile.TemporaryFile() as strings_file:
-        package = Package(file, how.largest_workbook)
-        reject_other_archive(package.has)
-        yield Book(package, strings_file)
+        yield Book(Package(file, how.largest_workbook), strings_file)
 
 
 def _rows_of(book: Book, part: str, hidden: list[range]) -> Iterator[_Row]:

@@ -123,7 +123,7 @@ def test_an_import_is_written_over_what_was_just_saved_and_its_undo_restores_tha
 ) -> None:
     _saved, run = race(animal(rex), editing(staff, rex, status="pending"), importing(tmp_path, "A-1,Rexy,Dogs,sold"))
     assert (run.updated, values(rex)) == (1, ("Rexy", "sold", "A-1"))
-    assert undoing(run)().restored == 1
+    assert undoing(run)().changed == 1
     assert values(rex) == ("Rex", "pending", "A-1")
     assert history_disagrees() == []
 
@@ -158,7 +158,7 @@ def test_the_undo_of_an_import_leaves_the_field_that_is_being_saved(staff: Clien
     run = importing(tmp_path, "A-1,Rexy,Dogs,sold")()
     rex.refresh_from_db()
     _saved, undone = race(animal(rex), editing(staff, rex, status="pending"), undoing(run))
-    assert (undone.restored, [(left.animal, left.reason) for left in undone.left]) == (1, [(rex.pk, "changed since")])
+    assert (undone.changed, undone.left) == (1, [[rex.pk, "Rexy", "changed since"]])
     assert values(rex) == ("Rex", "pending", "A-1")
     assert history_disagrees() == []
 
@@ -167,7 +167,7 @@ def test_what_an_undo_has_just_restored_is_not_saved_over(staff: Client, rex: Pe
     run = importing(tmp_path, "A-1,Rexy,Dogs,sold")()
     rex.refresh_from_db()
     undone, answer = race(animal(rex), undoing(run), editing(staff, rex, status="pending"))
-    assert (undone.restored, rejected(answer)) == (1, True)
+    assert (undone.changed, rejected(answer)) == (1, True)
     assert values(rex) == ("Rex", "available", "A-1")
     assert history_disagrees() == []
 

@@ -9,7 +9,7 @@ from tests.commands.conftest import Database, Ended, Shell
 from tests.commands.test_processes import UNREADABLE
 from tests.whole import CSV_HEADER
 
-FORMS = ["", "--format jsonl", "--format xlsx", "--gzip"]
+FORMS = ["", "--format jsonl", "--format xlsx"]
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from changes.admin import activity
 from files import queue, uploads
 from files.lock import only_import
 from files.run import NEAR_UNCONFIRMED
+from files.source import NO_TABLE
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.days import today
 from tests.files.conftest import catalogue
@@ -189,17 +190,6 @@ def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, category:
     assert cells(again, "plan") == planned(["2", "New", "Nemo", "Dogs", "available", ""])
 
 
-@pytest.mark.parametrize(("most", "lines"), [(50, ["2", "3", "4", "5"]), (20, ["4", "5", "2", "3"])])
-def test_rejects_come_by_line_as_far_as_they_can_wait(
-    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, most: int, lines: list[str]
-) -> None:
-    """Lines 2 and 3 are found to be wrong last. Each row has about 12 characters."""
-    monkeypatch.setattr("files.rejects.MOST_WAITING", most)
-    shown = send(staff, f"{HEADER},Dogs,,A-1\n,Dogs,,A-2\n,Dogs,available,\n,Dogs,available,\n")
-    file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").getvalue().decode("utf-8-sig")
-    assert [line.partition(",")[0] for line in file.splitlines()[1:]] == lines
-
-
 def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff: Client, category: Category) -> None:
     """Whether the file alone shows that a row is wrong, or the catalogue."""
     Pet.objects.create(name="Max", category=category, external_reference="A-1")
@@ -228,7 +218,7 @@ def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff:
         ["", "", f"name &quot;{'x' * 40}…&quot; must have 1 to 255 characters."],
     )
     file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
-    assert [line.partition(",")[0] for line in file.splitlines()] == ["_line", "2", "3", "5", "6", "7", "8"]
+    assert [line.partition(",")[0] for line in file.splitlines()] == ["_line", "3", "5", "7", "8", "2", "6"]
 
 
 def test_the_button_that_imports_is_at_the_foot_and_on_top(staff: Client, category: Category) -> None:
@@ -612,7 +602,7 @@ def test_what_was_chosen_holds_at_every_preview_and_when_it_is_confirmed(
     [
         ("", "The submitted file is empty."),
         (b"\x1f\x8bgzip", uploads.COMPRESSED),
-        (b"\x7fELF" + bytes(50), "This is a binary file. Import the table as .xlsx or CSV."),
+        (b"\x7fELF" + bytes(50), NO_TABLE),
         (b"x" * (settings.LARGEST_UPLOAD + 1), "The file has 26,214,401 bytes. Files here can have at most 25 MB."),
     ],
     ids=["empty", "gzip", "binary", "bytes"],

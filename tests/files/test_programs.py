@@ -64,8 +64,6 @@ NOTHING = (
     "is what programs write where there is nothing. Leave the cell blank. If it is right, use --accept-references."
 )
 OPTIONS = "See --map, --header-row and --ignore-unknown-columns."
-DRAWN = "This is a table drawn with lines. Export it as CSV."
-OLD = "This is a spreadsheet in an old format (DIF or SYLK). Open it in a spreadsheet program and save it as .xlsx, or as CSV."
 
 
 @pytest.mark.parametrize(
@@ -84,14 +82,6 @@ OLD = "This is a spreadsheet in an old format (DIF or SYLK). Open it in a spread
         ),
         ('[{"name": "Rex", "category": "Dogs", "id": 1.5}]', "animal 1: id 1.5 must be a 64-bit integer."),
         ('{"data": [], "line": 2}', f'line 1: Unknown columns: "data", "line". {COLUMNS}'),
-        (" name | category \n------+----------\n Rex  | Dogs\n", DRAWN),  # psql
-        ("+------+\n| name |\n+------+\n", DRAWN),  # mysql
-        ("┌──────┬──────────┐\n│ name │ category │\n", DRAWN),  # sqlite3 -box
-        ("name  category\n----  --------\nRex   Dogs\n", DRAWN),  # sqlite3 -column
-        ("| name | category |\n|------|----------|\n", DRAWN),
-        ("TABLE\r\n0,1\r\n", OLD),
-        ("ID;PCALCOOO32\r\nB;X1;Y2\r\n", OLD),
-        ("<TR><TH>name</TH>", "This is a web page (HTML)."),
     ],
 )
 def test_it_stops_and_says_why(run_import: Import, content: str, told: str) -> None:

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO, NoReturn
 
 from django.core.exceptions import ValidationError
@@ -18,7 +18,7 @@ from categories.similar import Similar
 from commands.arguments import moment
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
-from files.export import HEADINGS, IMPORTED, FileFormat, Form, TooManyAnimalsError, form_named, write_pets
+from files.export import ENDINGS, HEADINGS, IMPORTED, FileFormat, Form, TooManyAnimalsError, write_pets
 from files.new_file import BLOCK, FileInTheWayError, whole_file
 from files.progress import Progress
 from pets.models import Pet, PetStatus
@@ -38,15 +38,13 @@ class Command(StoreCommand):
         parser.add_argument(
             "file",
             metavar="FILE",
-            help="Its name ends in .csv, .jsonl, .ndjson or .xlsx; .gz after the first three compresses it."
-            " - is standard output.",
+            help="Its name ends in .csv, .jsonl, .ndjson or .xlsx. - is standard output.",
         )
         parser.add_argument(
             "--format",
             choices=[file_format.value for file_format in FileFormat],
             help="Set the format if the name does not show it; for standard output the default is csv.",
         )
-        parser.add_argument("--gzip", action="store_true", help="Compress standard output.")
         parser.add_argument("--force", action="store_true", help="Replace FILE if it exists.")
         parser.add_argument(
             "--formula-safe",
@@ -75,11 +73,6 @@ class Command(StoreCommand):
             dest="columns",
             help="Leave out the column id, for another catalogue: import_pets finds animals by it.",
         )
-        parser.add_argument(
-            "--template",
-            action="store_true",
-            help="Write only the header: a file to fill in with new animals and import. For CSV and XLSX.",
-        )
         _add_selection(parser)
 
     def handle(self, **options: Any) -> None:
@@ -89,20 +82,20 @@ class Command(StoreCommand):
             self._check_standard_output(form)
         with _clear_errors(file):
             animals = self._export(pets, form, options)
-        what = "a template" if options["template"] else f"{animals:,} {'animal' if animals == 1 else 'animals'}"
+        what = f"{animals:,} {'animal' if animals == 1 else 'animals'}"
         if printing and options["verbosity"]:
             self.complain(f"Wrote {what} to standard output.", style=str)  # it is no error
         elif self.as_json or options["verbosity"]:
             seconds = round(time.monotonic() - began, 3)
             size = Path(file).stat().st_size
-            done = {"state": Exit.DONE.state, "file": file, "format": str(form), "animals": animals}
+            done = {"state": Exit.DONE.state, "file": file, "format": form.file_format.value, "animals": animals}
             self.report(f"Wrote {what} to {file}.", done | {"bytes": size, "seconds": seconds})
 
     def _check_standard_output(self, form: Form) -> None:
         if self.as_json:
             _end("--json is for a file: standard output holds the animals.")
-        if form.is_binary and self.stdout.isatty():
-            _end("A terminal cannot show XLSX or gzip. Name a file, or redirect standard output to one.")
+        if form.file_format is FileFormat.XLSX and self.stdout.isatty():
+            _end("A terminal cannot show XLSX. Name a file, or redirect standard output to one.")
 
     def _export(self, pets: QuerySet[Pet], form: Form, options: dict[str, Any]) -> int:
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
@@ -168,22 +161,17 @@ def _form(options: dict[str, Any]) -> Form:
     file, wanted = options["file"], options["format"]
     if os.path.isdir(file):  # noqa: PTH112 - `Path.is_dir` raises for a folder in a closed one
         _end(f"{file} is a folder. Name a new file in it.")
-    named, compressed = (None, options["gzip"]) if file == STANDARD_OUTPUT else form_named(file)
+    named = ENDINGS.get(PurePath(file.lower()).suffix)
     if file == STANDARD_OUTPUT:
         named = FileFormat(wanted or FileFormat.CSV)
-    elif options["gzip"]:
-        _end("--gzip is for standard output. A file is compressed if its name ends in .gz.")
     if not named and not wanted:
-        _end(f"{file} does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format.")
+        _end(f"{file} does not end in .csv, .jsonl, .ndjson or .xlsx. Add --format.")
     if named and wanted and named != wanted:
         _end(f"The name {file} and --format {wanted} contradict each other.")
-    if options["template"] and FileFormat.JSONL in {named, wanted}:
-        _end("A template is CSV or XLSX: JSON lines have no header.")
     try:
         return Form(
             file_format=named or FileFormat(wanted),
-            compressed=compressed,
-            columns=IMPORTED[1:] if options["template"] else options["columns"],
+            columns=options["columns"],
             formula_safe=options["formula_safe"] or options["for_spreadsheets"],
             marked=options["for_spreadsheets"],
         )
@@ -193,7 +181,7 @@ def _form(options: dict[str, Any]) -> Form:
 
 def _selected(options: dict[str, Any]) -> QuerySet[Pet]:
     """Return the animals that the options choose; raises `ExitError` if there is no such category."""
-    pets = Pet.objects.filter(pk__lt=0) if options["template"] else Pet.objects.all()  # none() has no statement
+    pets = Pet.objects.all()
     if options["status"]:
         pets = pets.filter(status__in=options["status"])
     if options["category"]:

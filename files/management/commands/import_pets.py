@@ -1,6 +1,5 @@
 """`manage.py import_pets`: a file of animals into the catalogue."""
 
-import re
 import shlex
 import sys
 from argparse import ArgumentTypeError
@@ -24,7 +23,7 @@ from files.readers.rows import Reading
 from files.readers.separated import DELIMITERS
 from files.report import as_json, report
 from files.run import import_file
-from files.source import FORMATS, MAX_UNPACKED
+from files.source import FORMATS
 from pets.columns import CATEGORY, HEADERS, REFERENCE, STATUS
 from pets.models import ImportState, PetStatus
 
@@ -116,13 +115,6 @@ class Command(StoreCommand):
             "--default-status",
             choices=PetStatus.values,
             help="The status of new animals whose rows have none; without it they are available.",
-        )
-        reading.add_argument(
-            "--max-unpacked",
-            type=_size,
-            default=MAX_UNPACKED,
-            metavar="SIZE",
-            help="Reject a compressed file, or a pipe, that holds more: bytes, or with K, M, G or T; default 20G.",
         )
         reading.add_argument(
             "--formula-safe", action="store_true", help="Drop the ' that export_pets --formula-safe put before cells."
@@ -244,14 +236,6 @@ def _count(text: str) -> int:
         message = "must be a number, 0 or more."
         raise ArgumentTypeError(message)
     return int(text)
-
-
-def _size(text: str) -> int:
-    found = re.fullmatch("([0-9]{1,12})([KMGT]?)B?", text.upper())
-    if not found:
-        message = "must be a number of bytes, such as 500M or 20G."
-        raise ArgumentTypeError(message)
-    return int(found[1]) * int(1000 ** " KMGT".index(found[2] or " "))
 
 
 def _mapping(text: str) -> tuple[str, str]:
