@@ -39,16 +39,20 @@ def due(database: Database) -> str:
     return str(json.loads(done.stdout)["key_id"])
 
 
-@pytest.mark.parametrize(("line", "ended"), UNREADABLE)
 @pytest.mark.parametrize(
-    "command",
+    ("command", "line", "ended"),
     [
-        "issue_api_key Shop",
-        "issue_api_key Shop --secret-only",
-        "rotate_api_key {due}",
-        "rotate_api_keys --expiring-within 14d --json",
-        "create_admin ada",
-        "create_admin clerk --reset --password-only",
+        *[pytest.param("issue_api_key Shop", *each.values, id=str(each.id)) for each in UNREADABLE],
+        *[
+            pytest.param(command, *FULL.values, id=command)
+            for command in (
+                "issue_api_key Shop --secret-only",
+                "rotate_api_key {due}",
+                "rotate_api_keys --expiring-within 14d --json",
+                "create_admin ada",
+                "create_admin clerk --reset --password-only",
+            )
+        ],
     ],
 )
 def test_no_secret_is_kept_that_nobody_could_read(
@@ -59,13 +63,10 @@ def test_no_secret_is_kept_that_nobody_could_read(
     assert database.secrets() == before
 
 
-@pytest.mark.parametrize(("line", "ended"), UNREADABLE[:1])
-def test_make_run_keeps_no_login_that_nobody_could_read(
-    shell: Shell, database: Database, line: str, ended: Ended
-) -> None:
+def test_make_run_keeps_no_login_that_nobody_could_read(shell: Shell, database: Database) -> None:
     database.query("DELETE FROM apikeys_apikey", "UPDATE auth_user SET is_staff = false")
     before = database.secrets()
-    assert shell(line.format("manage prepare_development")) == ended
+    assert shell("manage prepare_development > /dev/full") == Ended(1, "", NO_SPACE)
     assert database.secrets() == before
 
 
@@ -203,13 +204,9 @@ def test_undoing_an_import_is_asked_with_what_it_does(
     ("line", "status", "state", "message"),
     [
         ("issue_api_key", 2, "usage", "the following arguments are required: NAME"),
-        ("issue_api_key Shop --scope all", 2, "usage", "argument --scope: invalid choice: 'all' (choose from 'read', 'write')"),
         ("issue_api_key ''", 2, "usage", "argument NAME: This field cannot be blank."),
-        ("issue_api_key Shop --expires 2020-01-31", 2, "usage", "argument --expires: The expiry must lie in the future, at most 36500 days from now."),
-        ("create_admin 'a b'", 2, "usage", "argument USERNAME: Enter a valid username. This value may contain only letters, numbers, and @/./+/-/_ characters."),
         ("create_admin clerk --password", 2, "usage", "argument --json: not allowed with argument --password-only"),
         ("create_admin clerk", 3, "rejected", "The account 'clerk' exists already. To restore access: create_admin clerk --reset"),
-        ("export_pets a.csv --status lost", 2, "usage", "argument --status: invalid choice: 'lost' (choose from 'available', 'pending', 'sold')"),
         ("export_pets README.md --format csv", 3, "rejected", "README.md exists already. Nothing was written. To replace it: --force"),
         ("export_pets /proc/a.csv", 1, "failed", "/proc/a.csv cannot be written: its folder does not exist."),
     ],
