@@ -14,8 +14,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from database.search import fold, fold_needle, place
-from petstore_site.apikeys.models import APIKey
-from tests.apikeys.test_commands import run_json
 from tests.exploring import STEADY
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import browser, member
@@ -125,13 +123,6 @@ def test_everything_else_with_a_name_is(
     groups = keeper.get("/admin/search/", {"q": needle}).context["groups"]
     assert [each["title"] for each in groups] == ([group] if group else [])
     assert listed(keeper, page, "\u0301") == []
-
-
-def test_keys_are_listed_by_name(db: None) -> None:
-    APIKeyFactory(name="Señor web shop")
-    APIKeyFactory(name="Another")
-    assert [key["name"] for key in run_json("list_api_keys", "--name", "SENOR")] == ["Señor web shop"]
-    assert len(run_json("list_api_keys", "--name", "")) == APIKey.objects.count() == 2
 
 
 def test_pages_and_actions_are(keeper: Client) -> None:

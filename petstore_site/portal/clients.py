@@ -35,19 +35,16 @@ class ClientPackage(NamedTuple):
     hash_name: str
     hash: str
     """As the tool that installs it writes it: pip in hexadecimal, npm as `integrity` in `package-lock.json`."""
-    line: str
-    """What installs it."""
     install: Example
 
 
 class Language(NamedTuple):
-    """A client: its package, and its README, also in sections."""
+    """A client: its package, and its README in sections."""
 
     id: str
     code: str
     """As the samples of the portal name it: a choice there holds here too."""
     package: ClientPackage
-    readme: str
     introduction: Section
     sections: dict[SafeString, Section]
     """By the heading, without Install: the package's own lines replace it, which have a hash."""
@@ -88,7 +85,7 @@ def _language(name: str, code: str, suffix: str) -> Language:
     file = next(path for path in packages().values() if path.suffix == suffix)
     text = readme(file)
     sections = {one.title: one for _, one in documents.sections(text, 2) if one.id != "install"}
-    return Language(name, code, _package(file), text, documents.introduction(text), sections)
+    return Language(name, code, _package(file), documents.introduction(text), sections)
 
 
 def _topics(languages: list[Language]) -> Iterator[Topic]:
@@ -132,4 +129,4 @@ def _package(file: Path) -> ClientPackage:
     else:
         name, digest = "Integrity", f"sha512-{b64encode(sha512(content).digest()).decode()}"
         line = f"npm install {url}"
-    return ClientPackage(file.name, len(content), name, digest, line, block("Install", line, "sh"))
+    return ClientPackage(file.name, len(content), name, digest, block("Install", line, "sh"))

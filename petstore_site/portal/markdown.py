@@ -1,13 +1,12 @@
-"""The pages as Markdown, to paste or for programs to read, and `/llms.txt`, which lists them (llmstxt.org)."""
+"""The guide and the errors as Markdown, for programs to read, and `/llms.txt`, which lists them (llmstxt.org)."""
 
 import re
-from collections.abc import Callable
 
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from petstore_site.portal import changelog, clients, pages
+from petstore_site.portal import pages
 from petstore_site.portal.code import SERVED_ORIGIN, SERVED_URL, here
 from petstore_site.portal.documents import address_of, change_parts, with_own_addresses
 from rest.errors import ErrorCode
@@ -15,9 +14,9 @@ from rest.errors import ErrorCode
 LINK = re.compile(r"\[([^]]+)\]\(([^)\s]+)\)")
 
 
-def page(name: str) -> str:
-    """Return a page of `PAGES` as Markdown."""
-    return _served(PAGES[name]())
+def guide() -> str:
+    """Return the guide as Markdown."""
+    return _served(pages.GUIDE.read_text(encoding="utf-8"))
 
 
 def error(code: ErrorCode) -> str:
@@ -51,31 +50,8 @@ def _link(link: re.Match[str]) -> str:
     return f"[{title}]({address})" if address else title
 
 
-def _clients() -> str:
-    readmes = []
-    for one in clients.context()["languages"]:
-        install = f"```sh\n{one.package.line}\n```\n\n{one.package.hash_name}: `{one.package.hash}`\n"
-        readmes.append(one.readme.replace(part(one.readme, "## Install"), install))
-    return "\n".join(readmes)
-
-
-def _changelog() -> str:
-    text = changelog.FILE.read_text(encoding="utf-8")
-    releases = re.findall(r"^## .+$", text, re.MULTILINE)
-    changes = ((title, part(part(text, title), f"### {changelog.FOR_CALLERS}")) for title in releases)
-    return "# Changelog\n\n" + "\n".join(f"{title}\n\n{change}" for title, change in changes if change)
-
-
-PAGES: dict[str, Callable[[], str]] = {
-    "guide": lambda: pages.GUIDE.read_text(encoding="utf-8"),
-    "clients": _clients,
-    "changelog": _changelog,
-}
-"""Name of the page → what writes it. The guide and the description have all that the other pages say."""
-
-
 def llms() -> str:
-    """Return `/llms.txt`: what the API is, and where each page is as Markdown."""
+    """Return `/llms.txt`: what the API is, and where its documents are."""
     context = {
         "served_origin": SERVED_ORIGIN,
         "served_url": SERVED_URL,
@@ -89,4 +65,4 @@ def address(name: str, code: str = "") -> str:
     """Return where a page is as Markdown; empty for a page that is not."""
     if code:
         return reverse("error-markdown", args=[code])
-    return reverse("markdown", args=[name]) if name in PAGES else ""
+    return reverse("guide-markdown") if name == "guide" else ""

@@ -1,8 +1,8 @@
 """The addresses of the portal."""
 
-from django.urls import path, re_path
+from django.urls import path
 
-from petstore_site.portal import markdown, views
+from petstore_site.portal import views
 
 urlpatterns = [
     path("", views.page, {"name": "landing"}, name="landing"),
@@ -12,7 +12,7 @@ urlpatterns = [
     path("docs/clients/<str:name>", views.client_package, name="client-package"),
     path("docs/changelog/", views.page, {"name": "changelog"}, name="changelog"),
     path("llms.txt", views.file, {"name": "llms"}, name="llms"),
-    re_path(rf"^docs/(?P<name>{'|'.join(markdown.PAGES)})\.md\Z", views.markdown_page, name="markdown"),
+    path("docs/guide.md", views.markdown_page, name="guide-markdown"),
     path("docs/errors/<str:code>.md", views.markdown_page, name="error-markdown"),
     path("favicon.ico", views.favicon),
     path("robots.txt", views.robots),

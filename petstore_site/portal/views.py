@@ -41,9 +41,9 @@ def page(request: HttpRequest, name: str, code: str = "") -> HttpResponse:
 
 @gzip_page
 @read_only
-def markdown_page(request: HttpRequest, name: str = "", code: str = "") -> HttpResponse:
-    """Return a page as Markdown."""
-    return _served(request, _markdown(name, _known(code)), MARKDOWN)
+def markdown_page(request: HttpRequest, code: str = "") -> HttpResponse:
+    """Return the guide, or the page of an error, as Markdown."""
+    return _served(request, _markdown(_known(code)), MARKDOWN)
 
 
 def _known(code: str) -> str:
@@ -136,8 +136,8 @@ def _rendered(name: str, code: str) -> str:
 
 
 @cache
-def _markdown(name: str, code: str) -> str:
-    return markdown.error(CODES[code]) if code else markdown.page(name)
+def _markdown(code: str) -> str:
+    return markdown.error(CODES[code]) if code else markdown.guide()
 
 
 def _text(name: str, content: dict[str, Any]) -> str:

@@ -172,7 +172,7 @@ def test_what_the_portal_shows_can_be_called(port: int, proxies: Proxies) -> Non
     assert f"https://{HOST}{BASE}/v1" in guide
     assert f'Link: <{BASE}/docs/errors/api_key_missing>; rel="help"' in guide
     assert f"@host = {base}\n" in get(port, f"{BASE}/docs/petstore.http").body.decode()
-    assert f"{base}/docs/clients/petstore_client-" in get(port, f"{BASE}/docs/clients.md").body.decode()
+    assert f"{base}/docs/clients/petstore_client-" in get(port, f"{BASE}/docs/clients/").body.decode()
     text = get(port, f"{BASE}/llms.txt").body.decode()
     found = re.findall(rf"{re.escape(origin(port, proxies))}([^\s<)\"`]*)", text)
     assert len(found) > 3

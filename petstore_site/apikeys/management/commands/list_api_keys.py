@@ -17,12 +17,9 @@ class Command(StoreCommand):
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--expiring-within", type=duration, metavar="TIME", help="Only those, such as 14d.")
         which.add_argument("--all", action="store_true", help="Expired and revoked keys too.")
-        parser.add_argument("--name", default="", metavar="TEXT", help="Only keys with this in their name.")
 
     def handle(self, **options: Any) -> None:
         keys = _chosen(options).select_related("replaced_by").order_by("pk")
-        if options["name"]:
-            keys = keys.filter(name__matches=options["name"])
         self.show(table(keys), [as_json(key) for key in keys])
 
 
