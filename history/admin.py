@@ -1,8 +1,7 @@
 """What all lists and forms of the back office share, and how it shows a record that nobody changes."""
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -32,20 +31,15 @@ LOOKUPS = "(__id)?(__(exact|gte|lte|lt|gt|isnull))?"
 """What Django's filters put behind the name of a field."""
 
 
-def column(field: str, show: Callable[[Any], str], title: str = "") -> Any:
-    """Return a column of a list that shows the value of a field so."""
+def moment(field: str, title: str = "", form: str = "said") -> Any:
+    """Return a column of a list that shows the time in a field as `when` writes it."""
 
     @admin.display(description=title or field.removesuffix("_at").replace("_", " "), ordering=field)
     def shown(row: Any) -> str:
-        return show(getattr(row, field))
+        return when(getattr(row, field), form)
 
     shown.__name__ = field
     return shown
-
-
-def moment(field: str, title: str = "", form: str = "said") -> Any:
-    """Return a column that shows the time in a field as `when` writes it."""
-    return column(field, partial(when, form=form), title)
 
 
 class OfficeAdmin(admin.ModelAdmin):

@@ -102,7 +102,8 @@ def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client, settings: Any)
         ends[name] = timezone.now() + timedelta(days=days, minutes=5)
         APIKeyFactory(name=name, expires_at=ends[name])
     for day, route in ((0, "pet-detail"), (1, "pet-detail"), (0, "pet-list")):
-        KeyUsage.objects.add_all([(Use(APIKeyFactory().pk, days_ago(day).date(), route, 2), 5)])
+        key = APIKeyFactory(name=f"{route} {day}")
+        KeyUsage.objects.add_all([(Use(key.pk, days_ago(day).date(), route, 2), 5)])
     found = matters(keeper)
     assert [(matter.what, matter.why) for matter in found] == [
         ("3 imports", "had errors this week"),
@@ -113,9 +114,10 @@ def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client, settings: Any)
     assert found[0].detail == "one.csv: 1 row rejected, frogs.xlsx: failed and others"
     assert sorted(found[1].detail.split(", ")) == [f"{name} on {short_day(ends[name])}" for name in ("Scanner", "Shop")]
     assert [matter.detail for matter in found[2:]] == [
-        f"It will be removed on {short_day(settings.API_DEPRECATIONS['pet-detail']['sunset'])}.",
+        f"pet-detail 0, pet-detail 1. It will be removed on {short_day(settings.API_DEPRECATIONS['pet-detail']['sunset'])}.",
         "Since 8, Since 8 and others",
     ]
+    assert found.pop(2).url == "/admin/apikeys/keyusage/"
     for matter in found:
         listed = keeper.get(matter.url)
         assert listed.status_code == 200

@@ -53,8 +53,6 @@ TOO_LARGE = "9" * 25
     "address",
     [
         f"activity/i{TOO_LARGE}/",
-        f"apikeys/keyusage/?key={TOO_LARGE}",
-        f"apikeys/keyusage/?key__gte={TOO_LARGE}",
         f"activity/?kind=import&day_from=0001-01-01&before={TOO_LARGE}",
     ],
 )

@@ -31,6 +31,7 @@ class BackOffice(AdminSite):
 
     def get_urls(self) -> list[Any]:
         from changes.admin import activity, change, merging  # noqa: PLC0415 - they need the models
+        from petstore_site.apikeys.admin.use import usage  # noqa: PLC0415 - as above
         from petstore_site.back_office.search import everything  # noqa: PLC0415 - as above
         from petstore_site.back_office.team import team  # noqa: PLC0415 - as above
 
@@ -38,6 +39,7 @@ class BackOffice(AdminSite):
             path("search/", self.admin_view(everything), name="search"),
             path("categories/category/merge/", self.admin_view(merging.merge), name="categories_category_merge"),
             path("activity/team/", self.admin_view(team), name="activity_team"),
+            path("apikeys/keyusage/", self.admin_view(usage), name="apikeys_keyusage_changelist"),
             *activity.urls(self.admin_view),
             *change.urls(self.admin_view),
             *super().get_urls(),

@@ -1,7 +1,5 @@
 """The built-in roles of the staff: the level that each has for a task."""
 
-from typing import NamedTuple
-
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
 
@@ -18,35 +16,18 @@ ROLES: dict[str, dict[str, str]] = {
 """Django group → task → level. A task that is not there has NO."""
 
 
-class RoleChange(NamedTuple):
-    """How one role changed; permissions are written `app.codename`."""
-
-    role: str
-    created: bool
-    added: list[str]
-    removed: list[str]
-
-
 def permissions_of(role: str) -> frozenset[str]:
     """Return the role's permissions as Django writes them, such as `pets.view_pet`."""
     return frozenset[str]().union(*(TASKS[task].permissions(level) for task, level in ROLES[role].items()))
 
 
 @transaction.atomic
-def make_roles() -> list[RoleChange]:
+def make_roles() -> None:
     """Give the groups exactly the permissions of the table. Other groups and all memberships stay."""
     known = {
         f"{permission.content_type.app_label}.{permission.codename}": permission
         for permission in Permission.objects.select_related("content_type")
     }
-    return [_make_role(role, known) for role in ROLES]
-
-
-def _make_role(role: str, known: dict[str, Permission]) -> RoleChange:
-    group, created = Group.objects.get_or_create(name=role)
-    has = {permission.pk for permission in group.permissions.all()}
-    wanted = {known[name].pk for name in permissions_of(role) if name in known}
-    if has != wanted:
-        group.permissions.set(wanted)
-    names = {permission.pk: name for name, permission in known.items()}
-    return RoleChange(role, created, sorted(names[pk] for pk in wanted - has), sorted(names[pk] for pk in has - wanted))
+    for role in ROLES:
+        group, _ = Group.objects.get_or_create(name=role)
+        group.permissions.set(known[name] for name in permissions_of(role) if name in known)

@@ -8,10 +8,9 @@ from django.test import Client
 from django.utils import timezone
 
 from history.times import NOTHING, short_day
-from petstore_site.apikeys.admin import summary
+from petstore_site.apikeys.admin import use
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 from tests.apikeys.office import DAY, LIST
-from tests.days import written
 from tests.factories import APIKeyFactory
 from tests.pets.office import text_of
 
@@ -103,25 +102,10 @@ def test_the_page_of_usage(office: Client, till: APIKey, today: date) -> None:
     ]
 
 
-def test_the_page_of_usage_leads_to_the_counts_of_a_key(office: Client, till: APIKey, today: date) -> None:
-    since = (today - 29 * DAY).isoformat()
-    page = office.get(USAGE).content.decode()
-    assert "Every count" not in page
-    assert f'href="?key__id__exact={till.pk}&amp;day__gte={since}">1,300</a>' in page
-    counts = [
-        int(row[-1].replace(",", "")) for row in rows_of(office, f"{USAGE}?key__id__exact={till.pk}&day__gte={since}")
-    ]
-    assert (sum(counts), len(counts)) == (1_300, 5)
-    assert rows_of(office, f"{USAGE}?day__exact={today}") == [
-        ["Till it@till.example", written(today), "GET /v1/pets", "2xx", "150"],
-        ["Till it@till.example", written(today), "GET /v1/pets", "4xx", "30"],
-    ]
-
-
 def test_the_page_of_usage_has_the_busiest_keys(
     office: Client, till: APIKey, today: date, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(summary, "MOST", 1)
+    monkeypatch.setattr(use, "MOST", 1)
     assert [row[0] for row in rows_of(office, USAGE, 'id="by-key"')] == ["Till it@till.example"]
     assert "1 more key with fewer requests." in office.get(USAGE).content.decode()
     quiet = APIKeyFactory()

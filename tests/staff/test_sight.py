@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from pets.models import ImportRun, Pet
-from petstore_site.apikeys.models import APIKey, KeyUsage
+from petstore_site.apikeys.models import APIKey
 from petstore_site.request_desk.models import RequestRecord
 from petstore_site.staff.tasks import ALL, TASKS
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
@@ -69,17 +69,10 @@ def _run(name: str) -> ImportRun:
     return ImportRun.objects.create(who="test", file_name=name, **done)
 
 
-def _use(_name: str) -> KeyUsage:
-    return KeyUsage.objects.create(
-        key=_key("zyzkey"), day=timezone.now().date(), route="pet-list", status_class=2, count=1
-    )
-
-
 MAKING: dict[type[Any], Callable[[], Any]] = {
     Pet: _numbered("zyzreference", _pet),
     Category: _numbered("zyzcategory", lambda name: CategoryFactory(name=name)),
     APIKey: _numbered("zyzkey", _key),
-    KeyUsage: _numbered("", _use),
     RequestRecord: _numbered("zyzrequest", _request),
     ImportRun: _numbered("zyzfile", _run),
     User: _numbered("zyzmember", _member),

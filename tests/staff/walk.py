@@ -23,7 +23,7 @@ from changes.progress import LATE
 from files import queue
 from files.uploads import keep
 from pets.models import ColumnProfile, ImportRun, ImportUpload, Pet, SavedView
-from petstore_site.apikeys.models import APIKey, KeyUsage
+from petstore_site.apikeys.models import APIKey
 from petstore_site.request_desk.models import RequestRecord
 from petstore_site.staff.grants import names_of, version_of, version_of_role
 from petstore_site.staff.tasks import TASKS
@@ -34,9 +34,6 @@ MADE: dict[type[Model], Callable[[], Any]] = {
     Pet: PetFactory,
     Category: CategoryFactory,
     APIKey: APIKeyFactory,
-    KeyUsage: lambda: KeyUsage.objects.create(
-        key=APIKeyFactory(), day=timezone.now().date(), route="pet-list", status_class=2, count=1
-    ),
     RequestRecord: lambda: RequestRecord.objects.create(
         at=timezone.now(), request_id="a", method="GET", route="pet-list", status=200, milliseconds=1
     ),
@@ -113,10 +110,6 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "apikeys_apikey_rotate": lambda: {"grace_hours": 1},
     "apikeys_apikey_delete": lambda: DELETE,
     "apikeys_apikey_changelist": lambda: _delete_all(APIKey),
-    "apikeys_keyusage_add": lambda: {"count": 9},
-    "apikeys_keyusage_change": lambda: {"count": 9},
-    "apikeys_keyusage_delete": lambda: DELETE,
-    "apikeys_keyusage_changelist": lambda: _delete_all(KeyUsage),
     "request_desk_requestrecord_changelist": lambda: _delete_all(RequestRecord),
     "auth_user_add": lambda: {"username": "forged"},
     "auth_user_change": lambda: {

@@ -1,68 +1,76 @@
-"""The use of keys in the back office."""
+"""The page of usage: the last days as figures, as a picture, by key and by operation."""
 
-from typing import Any, ClassVar
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
-from django.template.loader import render_to_string
+from django.contrib.auth.decorators import permission_required
+from django.db.models import Sum
+from django.http import HttpResponse
+from django.template.response import TemplateResponse
+from django.views.decorators.http import require_safe
 
-from history.admin import RecordAdmin, column, moment
-from petstore_site.apikeys.admin.summary import summary
-from petstore_site.apikeys.models import KeyUsage
+from history.times import last_days, short_day
+from petstore_site.apikeys.models import APIKey, KeyUsage
+from petstore_site.apikeys.overview import ANSWERS, DAYS, RequestCount
 from petstore_site.apikeys.routes import operation
+from petstore_site.charts import Chart, Row
+
+MOST = 20
+"""Keys that are shown. The list of keys has all."""
 
 
-@admin.register(KeyUsage)
-class KeyUsageAdmin(RecordAdmin):
-    """How much each key was used, to be read: a page for all, and the list behind its figures and the dashboard's."""
-
-    list_display = ("key_id", moment("day", form="day"), "called", "answers", column("count", "{:,}".format))
-    list_display_links = None
-    fields = ("key_id", "day", "called", "answers", "count")
-    list_filter = ("day",)
-    linked_by: ClassVar = {"key", "route", "status_class"}
-    list_select_related = ("key",)
-    search_fields = ("=key__key_id", "=route")
-    ordering = ("-day", "-count")
-    show_full_result_count = False
-
-    @admin.display(description="Key", ordering="key__name")
-    def of_key(self, usage: KeyUsage) -> str:
-        """Return the key by its name, with whom to ask, for readers who can see keys."""
-        return render_to_string("admin/apikeys/apikey/named.html", {"key": usage.key, "may_see_keys": True})
-
-    @admin.display(description="Key", ordering="key__key_id")
-    def key_id(self, usage: KeyUsage) -> str:
-        return usage.key.key_id
-
-    def get_list_display(self, request: HttpRequest) -> Any:
-        """Name the keys only for readers who can see them."""
-        return ["of_key", *self.list_display[1:]] if _may_see_keys(request) else self.list_display
-
-    def get_fields(self, request: HttpRequest, _obj: Any = None) -> Any:
-        return ["of_key", *self.fields[1:]] if _may_see_keys(request) else self.fields
-
-    def get_search_fields(self, request: HttpRequest) -> Any:
-        """Search the names only for them, too."""
-        return [*self.search_fields, "key__name"] if _may_see_keys(request) else self.search_fields
-
-    @admin.display(description="Operation", ordering="route")
-    def called(self, usage: KeyUsage) -> str:
-        return operation(usage.route)
-
-    @admin.display(description="Responses", ordering="status_class")
-    def answers(self, usage: KeyUsage) -> str:
-        return f"{usage.status_class}xx"
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Show the last days, or the list if a link or a filter asks for some of it."""
-        if self.known_parameters(request) or request.method != "GET":
-            return super().changelist_view(request, extra_context)
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        return self.page(request, "summary.html", title="Usage", may_see_keys=_may_see_keys(request), **summary())
+@require_safe
+@permission_required("apikeys.view_keyusage", raise_exception=True)
+def usage(request: Any) -> HttpResponse:
+    """Show the page."""
+    context = {"title": "Usage", "may_see_keys": request.user.has_perm("apikeys.view_apikey"), **_summary()}
+    shared = admin.site.each_context(request)
+    return TemplateResponse(request, "admin/apikeys/keyusage/summary.html", shared | context)
 
 
-def _may_see_keys(request: Any) -> bool:
-    return bool(request.user.has_perm("apikeys.view_apikey"))
+def _summary() -> dict[str, Any]:
+    """Return what the page shows, by four queries."""
+    days = last_days(DAYS)
+    use = KeyUsage.objects.filter(day__gte=days[0], day__lte=days[-1])
+    by_day, by_key, by_route = (_tallies(use, column) for column in ("day", "key", "route"))
+    rows = [Row(short_day(day), by_day[day].figures()) for day in days]
+    return {
+        "all": _sum(by_day.values()),
+        "today": by_day[days[-1]],
+        "chart": Chart("Requests by day", ANSWERS, rows, is_last_open=True),
+        "keys": _keys(by_key),
+        "more_keys": max(len(by_key) - MOST, 0),
+        "operations": [
+            {
+                "operation": operation(route),
+                "tally": tally,
+                "sunset": settings.API_DEPRECATIONS.get(route, {}).get("sunset"),
+            }
+            for route, tally in sorted(by_route.items(), key=lambda row: -row[1].total)
+        ],
+    }
+
+
+def _tallies(use: Any, column: str) -> dict[Any, RequestCount]:
+    tallies: dict[Any, RequestCount] = defaultdict(RequestCount)
+    counts = use.order_by().values_list(column, "status_class").annotate(Sum("count"))
+    for value, status_class, count in counts:
+        tallies[value].add(status_class, count)
+    return tallies
+
+
+def _sum(tallies: Iterable[RequestCount]) -> RequestCount:
+    every = list(tallies)
+    return RequestCount(*(sum(getattr(tally, part) for tally in every) for part in ("total", "rejected", "failed")))
+
+
+def _keys(by_key: dict[int, RequestCount]) -> list[dict[str, Any]]:
+    """Return the busiest keys, each with its requests and its bar: class, start and length of each piece."""
+    busiest = sorted(by_key, key=lambda pk: (-by_key[pk].total, pk))[:MOST]
+    keys = APIKey.objects.in_bulk(busiest)
+    longest = by_key[busiest[0]].total if busiest else 0
+    bars = {pk: [*Row("", by_key[pk].figures()).bar(longest, ANSWERS)] for pk in busiest}
+    return [{"key": keys[pk], "tally": by_key[pk], "bar": bars[pk]} for pk in busiest if pk in keys]

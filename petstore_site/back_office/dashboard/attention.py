@@ -91,9 +91,9 @@ def _calling(route: str) -> QuerySet[Any]:
 def _callers(route: str, keys: list[WorkItem]) -> Matter:
     why = f"call{'s' * (len(keys) == 1)} {operation(route)}"
     sunset = settings.API_DEPRECATIONS[route]["sunset"]
-    detail = f"It will be removed {in_sentence(sunset.date())}."
-    behind = listed("apikeys_keyusage", route__exact=route, day__gte=last_days(DAYS)[0])
-    return Matter("clock", _so_many(len(keys), "key", "keys"), why, detail, behind)
+    names = _names([key.name for key in sorted(keys, key=lambda key: key.pk)])
+    detail = f"{names}. It will be removed {in_sentence(sunset.date())}."
+    return Matter("clock", _so_many(len(keys), "key", "keys"), why, detail, listed("apikeys_keyusage"))
 
 
 def _long_pending() -> QuerySet[Any]:

@@ -38,7 +38,7 @@ def of_days(in_stock: dict[str, Any] | None, in_use: dict[str, Any] | None) -> d
     days = last_days(DAYS)
     parts = [_animals(days, in_stock)] if in_stock else []
     if in_use:
-        parts.append(_requests(days, in_use["days"]))
+        parts.append(_requests(in_use["days"]))
     columns = [column for _, of_part in parts for column in of_part]
     rows = list(zip(days, zip(*(figures for _, figures in columns), strict=True), strict=True)) if columns else []
     return {
@@ -80,28 +80,28 @@ def _change(now: int, before: int) -> tuple[str, str]:
     return f"{percent:+,} %".replace("-", "\N{MINUS SIGN}"), "good" if percent > 0 else ""
 
 
-def _requests(days: list[date], rows: list[Row]) -> tuple[list[Tile], list[Column]]:
+def _requests(rows: list[Row]) -> tuple[list[Tile], list[Column]]:
     totals = [row.total for row in rows]
     wrong = [row.figures[1].value + row.figures[2].value for row in rows]
     shares = [100 * bad / total if total else 0 for bad, total in zip(wrong, totals, strict=True)]
+    behind = listed("apikeys_keyusage")
     usual = TWICE * sum(wrong[:-1]) / max(sum(totals[:-1]), 1)
-    behind = {"day__gte": days[0], "day__lte": days[-1]}
     tiles = [
         Tile(
             "API requests, 30 days",
             f"{sum(totals):,}",
             f"{totals[-1]:,} today so far",
-            listed("apikeys_keyusage", **behind),
+            behind,
             Spark(totals[:-1], tone="quiet"),
         ),
         Tile(
             "Errors, 30 days",
             share(sum(wrong), sum(totals)),
             f"{share(wrong[-1], totals[-1])} today so far" if totals[-1] >= ENOUGH else "",
-            listed("apikeys_keyusage", status_class__gte=4, **behind),
+            behind,
             Spark(shares[:-1], tone="bad"),
             "bad" if is_alarming(wrong[-1], totals[-1], usual) else "",
         ),
     ]
-    requests = [Figure(row.total, row.url) for row in rows]
+    requests = [Figure(row.total) for row in rows]
     return tiles, [("Requests", requests), *((f"{kind}xx", [row.figures[kind - 3] for row in rows]) for kind in (4, 5))]
