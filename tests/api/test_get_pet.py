@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from categories.models import Category
 from tests.conftest import ApiClient
 from tests.defects import defect
@@ -42,3 +44,9 @@ def test_one_query_with_a_warm_key(api: ApiClient, category: Category, django_as
         api.get(f"/v1/pets/{pet.pk}")
     with django_assert_num_queries(0):
         api.get("/v1/pets/abc")
+
+
+@pytest.mark.parametrize("pet_id", ["01", "1.0", "1e0", "+1", "%D9%A1", "1%0A", "1%20", "1;2", "1,1", "9" * 5000])
+def test_what_is_like_an_id_names_no_animal(api: ApiClient, pet_id: str) -> None:
+    PetFactory(pk=1)
+    assert api.get(f"/v1/pets/{pet_id}").error_code == "pet_not_found"
