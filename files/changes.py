@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from categories.models import Category
-from files.doubts import IS_NO_VALUE, NO_VALUE, SUSPECT, looks_altered, looks_converted, misread
+from files.doubts.altered import IS_NO_VALUE, NO_VALUE, looks_altered, looks_converted
+from files.doubts.encodings import SUSPECT, misread
 from pets.columns import CATEGORY, COLUMNS, NAME, REFERENCE, each
 from pets.sql import is_not_ascii, matches, stream
 

@@ -9,7 +9,6 @@ from django.core.exceptions import ValidationError
 from categories.models import Category
 from categories.names import validate_name
 from categories.similar import Similar
-from files.doubts import differences
 from files.errors import FileError, RowError, error_in, quoted
 from files.options import Options
 from files.readers.header import NUMBERS, number
@@ -234,7 +233,7 @@ MESSAGES = {
     Conflict.TAKEN_REFERENCE: "belongs to animal {other}.",
     Conflict.NO_REFERENCE: "is what programs write where there is nothing. Leave the cell blank.",
 }
-NEAR = "looks like {theirs} of animal {other}. They differ by {odd}."
+NEAR = "looks like {theirs} of animal {other}."
 ACCEPT = " If it is right, use --accept-references."
 
 
@@ -243,8 +242,7 @@ def errors_of(found: Finding, check: Check, *, place: str, hint: str) -> list[Ro
     row, kind, other, near = found
     errors = []
     if near is not None:
-        odd = differences(near.reference, near.theirs)
-        message = NEAR.format(theirs=quoted(near.theirs), other=near.id, odd=odd) + hint
+        message = NEAR.format(theirs=quoted(near.theirs), other=near.id) + hint
         errors.append(error_in(near.line, REFERENCE.header, message, near.reference))
     if kind is Conflict.INCOMPLETE:
         there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from django.db.models import Q
 
-from files.doubts import LIKELY, OF_SEVERAL_BYTES, readings
+from files.doubts.encodings import LIKELY, OF_SEVERAL_BYTES, readings
 from files.errors import FileError, HeaderError, ImportRejectedError, quoted
 from files.readers import first_rows, has_sheet, read, sheets
 from files.readers.header import KNOWN, REMARKS, WORDS, columns_of, named, names_of_columns, plain

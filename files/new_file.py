@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: exports, and what an import writes beside the catalogue."""
+"""Files that are there whole or not at all: exports, and the rejects of an import."""
 
 import os
 import secrets
@@ -6,10 +6,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Self
-
-from files.errors import ImportRejectedError, printable
-from files.source import Source
+from typing import BinaryIO
 
 BLOCK = 2**20
 
@@ -93,88 +90,3 @@ def _reject_what_is_in_the_way(path: Path, *, replace: bool) -> int | None:
         message = "exists already. Nothing was written. To replace it: --force"
         raise FileInTheWayError(message)
     return mode
-
-
-IN_THE_WAY = "{path} exists already. Choose another name."
-NO_FOLDER = "The working folder no longer exists. Change to another folder."
-
-
-class NewFile:
-    """A file that `publish` gives its name; it is removed again when the `with` block ends, unless it is `kept`."""
-
-    def __init__(self, path: Path, source: Source | None = None) -> None:
-        """Raise `ImportRejectedError`, before anything is read, if no file can be written there.
-
-        `source`: the file that is imported.
-        """
-        try:
-            self.path = path.absolute()
-        except FileNotFoundError:
-            raise ImportRejectedError(NO_FOLDER) from None
-        self.kept = False
-        self._whole: WholeFile | None = None
-        with self.sentences():
-            self._reject_unusable(source)
-            self._reject_what_is_in_the_way()
-
-    def open(self) -> BinaryIO:
-        """Open it, still beside its place."""
-        with self.sentences():
-            self._whole = WholeFile(self.path, replace=self.path.exists())
-        return self._whole.file
-
-    def publish(self) -> None:
-        """Give it its name, complete and on the disk; raises `ImportRejectedError` if that cannot be done."""
-        if self._whole is not None:
-            with self.sentences():
-                if not self._whole.published:
-                    self._reject_what_is_in_the_way()  # someone may have written it since
-                self._whole.publish()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Close it, and remove it unless it is kept; nothing here can fail."""
-        if self._whole is not None:
-            if not self.kept:
-                self._whole.withdraw()
-            self._whole.close()
-
-    def may_replace(self) -> bool:
-        """Return whether the file that is there can go."""
-        return False
-
-    @contextmanager
-    def sentences(self) -> Iterator[None]:
-        """Turn what writing it can raise into an `ImportRejectedError`."""
-        try:
-            yield
-        except FileInTheWayError:
-            raise ImportRejectedError(IN_THE_WAY.format(path=self.path)) from None
-        except OSError as error:
-            message = f"{printable(str(self.path), 200)} cannot be written: {error.strerror or error}."
-            raise ImportRejectedError(message) from None
-
-    def _reject_unusable(self, source: Source | None) -> None:
-        path = self.path
-        try:
-            str(path).encode()
-        except UnicodeEncodeError:
-            message = f"The name {printable(str(path))} is not UTF-8. Choose another name."
-            raise ImportRejectedError(message) from None
-        if path.is_dir():
-            message = f"{path} is a folder. Name a new file in it."
-        elif source is not None and source.is_at(path):
-            message = f"{path} is the file that is imported. Choose another name."
-        elif path.exists() and not path.is_file():
-            message = f"{path} is a device or a pipe. Name a new file."
-        elif not path.parent.is_dir():
-            message = f"The folder of {path} does not exist."
-        else:
-            return
-        raise ImportRejectedError(message)
-
-    def _reject_what_is_in_the_way(self) -> None:
-        if self.path.exists() and not self.may_replace():
-            raise ImportRejectedError(IN_THE_WAY.format(path=self.path))

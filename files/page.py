@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from changes.progress import Phase, WorkProgress, left, waiting
 from files.changes import Changes, RowPlan, Tally
-from files.doubts import differences
 from files.errors import quoted
 from files.lock import is_free
 from files.options import Outcome
@@ -114,8 +113,7 @@ def found(outcome: Outcome) -> dict[str, Any]:
                 [near.line, near.reference, near.theirs] for near in (*outcome.near.first, *outcome.near_rejected.first)
             ],
             "first": [
-                {"reference": quoted(new), "theirs": quoted(known), "odd": differences(new, known)}
-                for _, new, _, known, _ in outcome.near.first[:1]
+                {"reference": quoted(near.reference), "theirs": quoted(near.theirs)} for near in outcome.near.first[:1]
             ],
         },
         **changes_as_json(changes),

@@ -10,11 +10,9 @@ from django.db import connection
 from commands.progress import shown
 
 READING = {"postgresql": 0.1, "sqlite": 0.45}
-"""The share of the time of an import that reading takes, until imports of this database show theirs: that of 300,000
-new animals, once on each."""
+"""The share of the time of an import that reading takes: that of 300,000 new animals, once on each."""
 
 NOTED_SECONDS = 1.0
-LEAST_SECONDS = 1.0  # a shorter reading says nothing about the share
 
 Note = Callable[..., None]
 """Gets `phase` ("read", "check", "write"), `rows`, about how many seconds are `left`, and the `share` that is read."""
@@ -33,12 +31,6 @@ class Progress:
         self.rows = 0
         self.usual_share = READING[connection.vendor]  # the share of the time that reading is expected to take
         self._began = self._reading_seconds = 0.0
-
-    def reading_share(self) -> float | None:
-        """Return the share of the time since the start that reading took, more than 0; None if it was too short."""
-        if self._reading_seconds < LEAST_SECONDS:
-            return None
-        return self._reading_seconds / (time.monotonic() - self._began)
 
     @contextmanager
     def reading(self, position: Callable[[], int], size: int) -> Iterator[None]:

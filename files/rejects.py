@@ -7,13 +7,14 @@ import json
 import os
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from files.errors import ImportRejectedError, RowError, printable
-from files.new_file import NewFile
+from files.new_file import FileInTheWayError, WholeFile
 from files.readers.header import LONGEST_WORD, REMARKS, WORDS, plain
 from files.readers.rows import Cells, DamagedRow, Table
 from files.source import Source
@@ -74,20 +75,43 @@ class Rejects:
             self.file.kept |= keep
 
 
-class RejectsFile(NewFile):
+IN_THE_WAY = "{path} exists already. Choose another name."
+NO_FOLDER = "The working folder no longer exists. Change to another folder."
+
+
+class RejectsFile:
     """CSV with the columns and delimiter of the import behind `_line`, `_code` and `_message`, or JSON lines.
 
     The remarks are in front, so that a row with too many cells can still be fixed. It is there once it has a row. One
-    that is still as an earlier dry run wrote it is replaced.
+    that is still as an earlier dry run wrote it is replaced. `publish` gives it its name; it is removed again when the
+    `with` block ends, unless it is `kept`.
     """
 
     def __init__(self, path: Path, source: Source, table: Table, *, formula_safe: bool) -> None:
-        """`table`: the file that is imported."""
-        super().__init__(path, source)
+        """Raise `ImportRejectedError`, before any row is read, if no file can be written there."""
+        try:
+            self.path = path.absolute()
+        except FileNotFoundError:
+            raise ImportRejectedError(NO_FOLDER) from None
+        self.kept = False
         self.sha256 = ""  # of the published file, in hexadecimal
+        self._whole: WholeFile | None = None
         self._formula_safe = formula_safe
         self._table = table
         self._text: io.TextIOWrapper | None = None
+        with self._sentences():
+            self._reject_unusable(source)
+            self._reject_what_is_in_the_way()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close it, and remove it unless it is kept; nothing here can fail."""
+        if self._whole is not None:
+            if not self.kept:
+                self._whole.withdraw()
+            self._whole.close()
 
     def add(self, errors: Sequence[RowError], cells: Cells | DamagedRow) -> None:
         """Add a row; the first one opens the file."""
@@ -95,26 +119,66 @@ class RejectsFile(NewFile):
         if self._text is None:
             # The mark is for Excel, and for an import with the same options, if they name another encoding.
             encoding = "utf-8" if table.header is None and table.encoding.startswith("utf-8") else "utf-8-sig"
-            self._text = io.TextIOWrapper(self.open(), encoding=encoding, errors="backslashreplace", newline="")
+            with self._sentences():
+                self._whole = WholeFile(self.path, replace=self.path.exists())
+            self._text = io.TextIOWrapper(self._whole.file, encoding=encoding, errors="backslashreplace", newline="")
             # csv quotes a cell with a carriage return only if its own line ends have one.
             self._csv = csv.writer(self._text, delimiter=table.delimiter, lineterminator="\r\n")
             if table.header is not None:
                 self._csv.writerow([*REMARKS, *(table.titles.get(each, each) for each in table.header if _kept(each))])
         remarks = (str(errors[0].line), errors[0].code, " ".join(error.sentence for error in errors))
-        with self.sentences():
+        with self._sentences():
             if table.header is not None:
                 self._csv.writerow([*remarks, *self._texts(table.header, cells)])
             else:
                 self._text.write(f"{_json(remarks, cells, table.titles)}\n")
 
     def publish(self) -> None:
-        if self._text is not None:
-            with self.sentences():
-                self._text.flush()
-                self.sha256 = _sha256(os.dup(self._text.fileno()))
-            super().publish()
+        """Give it its name, complete and on the disk; raises `ImportRejectedError` if that cannot be done."""
+        if self._text is None or self._whole is None:
+            return
+        with self._sentences():
+            self._text.flush()
+            self.sha256 = _sha256(os.dup(self._text.fileno()))
+            if not self._whole.published:
+                self._reject_what_is_in_the_way()  # someone may have written it since
+            self._whole.publish()
 
-    def may_replace(self) -> bool:
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """Turn what writing it can raise into an `ImportRejectedError`."""
+        try:
+            yield
+        except FileInTheWayError:
+            raise ImportRejectedError(IN_THE_WAY.format(path=self.path)) from None
+        except OSError as error:
+            message = f"{printable(str(self.path), 200)} cannot be written: {error.strerror or error}."
+            raise ImportRejectedError(message) from None
+
+    def _reject_unusable(self, source: Source) -> None:
+        path = self.path
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
+            message = f"The name {printable(str(path))} is not UTF-8. Choose another name."
+            raise ImportRejectedError(message) from None
+        if path.is_dir():
+            message = f"{path} is a folder. Name a new file in it."
+        elif source.is_at(path):
+            message = f"{path} is the file that is imported. Choose another name."
+        elif path.exists() and not path.is_file():
+            message = f"{path} is a device or a pipe. Name a new file."
+        elif not path.parent.is_dir():
+            message = f"The folder of {path} does not exist."
+        else:
+            return
+        raise ImportRejectedError(message)
+
+    def _reject_what_is_in_the_way(self) -> None:
+        if self.path.exists() and not self._may_replace():
+            raise ImportRejectedError(IN_THE_WAY.format(path=self.path))
+
+    def _may_replace(self) -> bool:
         """Return whether a dry run was the last to write the file, and nobody has changed it since."""
         last = ImportRun.objects.filter(rejects=str(self.path)).first()
         try:

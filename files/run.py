@@ -118,7 +118,6 @@ class _Import:
         """Read, check, write; a rejection is recorded and returned."""
         self.run.save()
         self.sender.started(self.run)
-        self.progress.usual_share = ImportRun.objects.usual_reading_share() or self.progress.usual_share
         with long_statements():
             try:
                 with clear_rejections():
@@ -243,7 +242,6 @@ class _Import:
         self.run.finished_at = timezone.now()
         self.rejects.publish()
         self._count_rows(self.rejects.file)
-        self.run.reading_share = self.progress.reading_share()
         if self.run.created + self.run.updated and not self.options.dry_run:
             self.run.change = self._change()
         self.run.save()

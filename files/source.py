@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
 
-from files.doubts import readings
+from files.doubts.encodings import readings
 from files.errors import FileError, quoted
 from pets.models import STANDARD_INPUT
 

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from files.doubts import LIKELY
+from files.doubts.encodings import LIKELY
 from files.errors import printable
 from files.matching import MOST_ENCODINGS, Choice, Match, header_of
 from files.page import SHOWN

@@ -4,8 +4,8 @@
 """
 
 import unicodedata
-from collections.abc import Callable, Container
-from functools import cache, reduce
+from collections.abc import Callable
+from functools import cache
 from itertools import islice
 
 from django.db import connection
@@ -30,33 +30,11 @@ from pets.sql import BATCH, execute, is_not_ascii, stream
 INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 """What takes no place: soft hyphen, zero-width characters, and the byte order mark."""
 
-AS_VALUE = "how a spreadsheet program writes numbers, dates, times and formulas"
-
-PLAIN: dict[str, Callable[[str], str]] = {
-    "an invisible character": lambda text: text.translate(dict.fromkeys(map(ord, INVISIBLE))),
-    "letters stored in another way": lambda text: unicodedata.normalize("NFC", text),
-    "a blank at an end": str.strip,
-    AS_VALUE: plain_value,
-}
-"""What a reference can differ by and still look the same to a person or a spreadsheet program, and what removes it."""
-
 
 def plain(reference: str) -> str:
-    """Return the reference without all that it may differ by."""
-    return _without(PLAIN, reference)
-
-
-def differences(one: str, other: str) -> str:
-    """Return in words by what two references differ that look alike."""
-    if plain(one) != plain(other):
-        return AS_VALUE if misread(one) is None else "the encoding in which it was read"
-    others = {what: PLAIN.keys() - {what} for what in PLAIN}
-    return " and ".join(what for what, rest in others.items() if _without(rest, one) != _without(rest, other))
-
-
-def _without(whats: Container[str], text: str) -> str:
-    """Return the text without these of `PLAIN`."""
-    return reduce(lambda left, each: PLAIN[each](left) if each in whats else left, PLAIN, text)
+    """Return the reference without all that it may differ by and still look the same to a person or a program."""
+    visible = reference.translate(dict.fromkeys(map(ord, INVISIBLE)))
+    return plain_value(unicodedata.normalize("NFC", visible).strip())
 
 
 DIGITS = "ltrim(external_reference, '0123456789') = ''"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from files.doubts import misread
+from files.doubts.encodings import misread
 from files.errors import HeaderError, quoted
 from files.readers.rows import BLANK, Cells, DamagedRow, Reading
 from files.spreadsheets import unguarded

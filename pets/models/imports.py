@@ -1,6 +1,5 @@
 """The records of imports, the files that are about to be imported, and how the columns of suppliers' files are read."""
 
-import statistics
 from datetime import UTC, date, datetime, time
 from typing import Any, ClassVar, Self
 
@@ -48,12 +47,6 @@ class ImportRunQuerySet(models.QuerySet["ImportRun"]):
         """Return what should be imported, without what was only looked at."""
         return self.exclude(state=ImportState.DRY_RUN)
 
-    def usual_reading_share(self) -> float | None:
-        """Return the median share of reading in the last five imports that recorded one; None if none did."""
-        last = self.order_by("-id").filter(reading_share__isnull=False)[:5]
-        shares = [run.reading_share for run in last if run.reading_share is not None]
-        return statistics.median(shares) if shares else None
-
     def troubled_since(self, day: date) -> Self:
         """Return the imports that were started on `day` (UTC) or later and rejected rows, or ended early."""
         began = datetime.combine(day, time(), UTC)
@@ -85,6 +78,7 @@ class ImportRun(models.Model):
     outcome = models.TextField(blank=True, help_text="Why it was rejected, stopped or failed; how it was undone.")
     previewed_at = models.DateTimeField(null=True, help_text="When its sender saw what it would do.")
     reading_share = models.FloatField(null=True, help_text="How much of its time reading took, from 0 to 1.")
+    """Of release 1.6."""
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
     undone_at = models.DateTimeField(null=True)

@@ -160,21 +160,20 @@ def test_three_examples_are_shown_of_many(run_import: Import, dogs: Category) ->
     assert [row[3] for row in catalogue()] == ["1", "2", "3", "4", "5"]
 
 
-AS_VALUE = "how a spreadsheet program writes numbers, dates, times and formulas"
 NEAR = [
-    ("R1", "R1 ", "a blank at an end"),
-    ("R1", " R1", "a blank at an end"),
-    ("R1", "R1\u00a0", "a blank at an end"),
-    ("R1", "\ufeffR1", "an invisible character"),
-    ("Zo\u00eb", "Zoe\u0308", "letters stored in another way"),
-    ("Zoe\u0308", "Zo\u00eb", "letters stored in another way"),
-    ("R1 ", "R1", "a blank at an end"),
-    ("R1 ", "R1\u00a0", "a blank at an end"),
-    ("Zo\u00eb", "Zoe\u0308\u200b ", "an invisible character and letters stored in another way and a blank at an end"),
-    ("Zoe\u0308", "Zoe\u0308 ", "a blank at an end"),
-    ("42 ", "42", "a blank at an end"),
-    ("00042", "42 ", f"a blank at an end and {AS_VALUE}"),
-    ("Геша 1", "Ð“ÐµÑˆÐ° 1", "the encoding in which it was read"),
+    ("R1", "R1 "),
+    ("R1", " R1"),
+    ("R1", "R1\u00a0"),
+    ("R1", "\ufeffR1"),
+    ("Zo\u00eb", "Zoe\u0308"),
+    ("Zoe\u0308", "Zo\u00eb"),
+    ("R1 ", "R1"),
+    ("R1 ", "R1\u00a0"),
+    ("Zo\u00eb", "Zoe\u0308\u200b "),
+    ("Zoe\u0308", "Zoe\u0308 "),
+    ("42 ", "42"),
+    ("00042", "42 "),
+    ("Геша 1", "Ð“ÐµÑˆÐ° 1"),
 ]
 
 
@@ -187,8 +186,8 @@ def test_a_file_without_its_zeros_adds_nothing(run_import: Import, dogs: Categor
     before, ids = catalogue(), list(Pet.objects.order_by("pk").values_list("pk", flat=True))
     saved = header + "".join(f"{number},Rex,Dogs,sold\n" for number in numbers)
     lines = [
-        f'line {number + 1}: external_reference "{number}" looks like "{number:05}" of animal {pk}. They differ by '
-        f"{AS_VALUE}. If it is right, use --accept-references."
+        f'line {number + 1}: external_reference "{number}" looks like "{number:05}" of animal {pk}. '
+        "If it is right, use --accept-references."
         for number, pk in zip(numbers, ids, strict=True)
     ]
     for option in ((), ("--dry-run",)):
@@ -218,17 +217,15 @@ def test_of_many_numbers_that_became_one_the_first_is_named(run_import: Import, 
     first, *_ = [PetFactory(name="Rex", category=dogs, external_reference=f"590123412345{n}") for n in range(10)]
     told = run_import("external_reference,name,category\n5.90123E+12,Max,Dogs\n", "--json").json
     assert [error["message"] for error in told["errors"]] == [
-        f'external_reference looks like "{first.external_reference}" of animal {first.pk}. They differ by {AS_VALUE}. '
+        f'external_reference looks like "{first.external_reference}" of animal {first.pk}. '
         "If it is right, use --accept-references."
     ]
     other = run_import(f"{HEADER}{first.pk},5.90123E+12,,,\n", "--json").json
-    assert f"of animal {first.pk + 9}. They" in other["errors"][0]["message"]  # its own does not hide the others
+    assert f"of animal {first.pk + 9}. If" in other["errors"][0]["message"]  # its own does not hide the others
 
 
-@pytest.mark.parametrize(("theirs", "given", "odd"), NEAR)
-def test_a_near_miss_of_a_reference_is_an_error(
-    run_import: Import, dogs: Category, theirs: str, given: str, odd: str
-) -> None:
+@pytest.mark.parametrize(("theirs", "given"), NEAR)
+def test_a_near_miss_of_a_reference_is_an_error(run_import: Import, dogs: Category, theirs: str, given: str) -> None:
     pet = PetFactory(name="Rex", category=dogs, external_reference=theirs)
     file = f'external_reference,name,category\n"{given}",Max,Dogs\nQ,Pip,Dogs\n'
     told = run_import(file, "--json").json
@@ -236,8 +233,7 @@ def test_a_near_miss_of_a_reference_is_an_error(
     assert [(error["line"], error["message"]) for error in told["errors"]] == [
         (
             2,
-            f'external_reference looks like "{shown}" of animal {pet.pk}. They differ by {odd}. '
-            "If it is right, use --accept-references.",
+            f'external_reference looks like "{shown}" of animal {pet.pk}. If it is right, use --accept-references.',
         )
     ]
     assert [row[3] for row in catalogue()] == [theirs]

@@ -260,22 +260,8 @@ def test_staged_rows_are_rejected_as_they_were(run_import: Import, dogs: Categor
     )
 
 
-@pytest.mark.parametrize(("at_most", "status", "added"), [(2, 3, 0), (3, 4, 1)])
-def test_more_errors_than_allowed_stop_the_import(
-    run_import: Import, dogs: Category, at_most: int, status: int, added: int
-) -> None:
-    result = run_import(ROWS, "--on-error", "skip", "--max-errors", str(at_most))
-    assert (result.status, len(catalogue())) == (status, added)
-    if not added:
-        told = f"More than 2 rows have errors. Nothing changed. ({ImportRun.objects.get()})"
-        assert result.error.splitlines()[-1] == told
-
-
-@pytest.mark.parametrize("options", [[], ["--on-error", "skip", "--max-errors", "2"]])
-def test_a_rejected_import_says_where_its_rows_are(
-    run_import: Import, dogs: Category, rejects: Path, options: list[str]
-) -> None:
-    result = run_import(ROWS, *options, "--rejects", str(rejects))
+def test_a_rejected_import_says_where_its_rows_are(run_import: Import, dogs: Category, rejects: Path) -> None:
+    result = run_import(ROWS, "--rejects", str(rejects))
     assert result.error.splitlines()[-1] == f"The rejected rows are in {rejects}."
     assert (result.status, rejects.read_text("utf-8-sig"), catalogue()) == (3, REJECTS, [])
 
@@ -325,11 +311,6 @@ def test_a_folder_that_is_not_there(run_import: Import, tmp_path: Path) -> None:
     assert run_import("name,category\n", "--rejects", str(file)).error.startswith(
         f"The folder of {file} does not exist."
     )
-
-
-def test_a_mistake_in_the_options_is_a_sentence() -> None:
-    assert "argument --max-errors" in command("import_pets", "x", "--max-errors", "many").error
-    assert command("import_pets", "x", "--max-errors", "3").error.startswith("--max-errors is for --on-error skip")
 
 
 def test_rejects_of_rejects_lose_nothing(run_import: Import, dogs: Category, rejects: Path) -> None:
@@ -390,7 +371,7 @@ def test_too_many_new_categories_are_a_mistake(run_import: Import) -> None:
     [
         ("name,category\n,Dogs\n", [], (3, "rejected")),
         ("nmae\n", [], (3, "rejected")),
-        ("name,category\n", ["--max-errors", "3"], (2, "usage")),
+        ("name,category\n", ["--profile", "x", "--header-row", "2"], (2, "usage")),
     ],
 )
 def test_a_machine_is_always_told_one_object(

@@ -6,21 +6,15 @@ import pty
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import count
-from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from django.db import connection
 
-from categories.models import Category
 from files import progress
-from files.options import Options
 from files.progress import Progress
-from files.run import import_file
-from pets.models import ImportRun
 from tests.server import until
 
 
@@ -120,46 +114,6 @@ def test_a_terminal_without_a_width_shows_the_phase(monkeypatch: pytest.MonkeyPa
         with Progress(stream, shown=True).writing(10):
             until(lambda: b"Writing (2 of 2): 10 rows" in read(terminal))
     os.close(terminal)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_share_of_reading_is_that_of_the_last_imports(
-    monkeypatch: pytest.MonkeyPatch, dogs: Category, tmp_path: Path
-) -> None:
-    def imported(name: str) -> float:
-        (tmp_path / "a.csv").write_text(f"name,category\n{name},Dogs\n", encoding="utf-8")
-        work = Progress(None, shown=False)
-        import_file(str(tmp_path / "a.csv"), Options(), work)
-        return work.usual_share
-
-    monkeypatch.setattr(progress, "LEAST_SECONDS", 600)
-    assert imported("Rex") == progress.READING[connection.vendor]
-    assert ImportRun.objects.get().reading_share is None  # reading was over too soon to say anything
-    monkeypatch.setattr(progress, "LEAST_SECONDS", 0)
-    assert imported("Tom") == progress.READING[connection.vendor]
-    assert 0 < (ImportRun.objects.latest("id").reading_share or 0) < 1
-    for share in (0.9, 0.1, 0.3, 0.2, 0.5, 0.4):
-        ImportRun.objects.create(who="a", file_name="b", sha256="c", options={}, state="done", reading_share=share)
-    assert imported("Pip") == 0.3
-
-
-def test_what_an_import_is_expected_to_take_is_read_from_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100]
-    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr("commands.progress.LINE_SECONDS", 0.01)
-    screen = Screen(terminal=False)
-    work = Progress(screen, shown=True)
-    work.usual_share = 0.2
-    with work.reading(lambda: 1, 1):
-        now[0] += 10
-    assert work.reading_share() == 1
-    now[0] += 15  # while it is checked against the catalogue
-    assert work.reading_share() == 0.4
-    screen.first = ""
-    screen.shown.clear()
-    with work.writing(10):
-        assert screen.shown.wait(60)
-    assert screen.first == "Writing (2 of 2): 10 rows, 0 s, about 25 s left\n"
 
 
 def test_a_page_gets_each_phase_and_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from django.core.management.base import CommandParser
 from commands.arguments import count
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
-from files.doubts import known_encoding
+from files.doubts.encodings import known_encoding
 from files.errors import HeaderError, ImportRejectedError
 from files.management.base import ending
 from files.options import Options, Outcome
@@ -158,12 +158,6 @@ class Command(StoreCommand):
             help="What to do with a row that has an error: abort the import (default), or skip the row.",
         )
         rows.add_argument(
-            "--max-errors",
-            type=_count,
-            metavar="N",
-            help="With --on-error skip: abort if more rows than N have errors.",
-        )
-        rows.add_argument(
             "--rejects",
             type=Path,
             metavar="NEWFILE",
@@ -231,13 +225,6 @@ def _encoding(name: str) -> str:
         raise ArgumentTypeError(message) from None
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        message = "must be a number, 0 or more."
-        raise ArgumentTypeError(message)
-    return int(text)
-
-
 def _mapping(text: str) -> tuple[str, str]:
     title, _, column = text.rpartition("=")
     if not title or column not in HEADERS:
@@ -256,9 +243,6 @@ def _value(text: str) -> tuple[str, str, str]:
 
 
 def _options(given: dict[str, Any]) -> Options:
-    if given["max_errors"] is not None and given["on_error"] == "abort":
-        message = "--max-errors is for --on-error skip: without it every error aborts the import."
-        raise ExitError(message, status=Exit.USAGE)
     if given["profile"] is not None and given["header_row"] > 1:
         message = "--profile has the header. Leave out --header-row."
         raise ExitError(message, status=Exit.USAGE)
