@@ -104,8 +104,8 @@ def test_what_was_changed_since_is_left_and_listed(run: ImportRun) -> None:
     assert text.splitlines() == [
         f"Undone, {run} of animals.csv by {account()}: 1 animal was set back.",
         "2 left as they are:",
-        f"  animal {nemo.pk or mia.pk + 1}: deleted since",
         f"  animal {mia.pk}: changed since",
+        f"  animal {nemo.pk or mia.pk + 1}: deleted since",
         f"Once they are as the import left them: manage.py undo_import {run.pk}",
     ]
     assert [row[:3] for row in catalogue()] == [
@@ -157,10 +157,10 @@ def test_in_one_block_some_go_back_whole_and_some_field_by_field(run_import: Imp
     assert (told["restored"], [each["reason"] for each in told["left"]]) == (
         4,
         [
-            "its former category was deleted",
-            "its former reference belongs to another animal now",
-            "deleted since",
             "changed since",
+            "deleted since",
+            "its former reference belongs to another animal now",
+            "its former category was deleted",
         ],
     )
     assert catalogue() == [
@@ -438,7 +438,7 @@ def test_references_that_a_former_release_exchanged_stay_with_a_reason(
     run = ImportRun.objects.get()
     told = undo(run)
     left = [{"id": pet.pk, "reason": "its former reference belongs to another animal now"} for pet in pets[:2]]
-    assert (told["restored"], told["left"]) == (3, left[::-1])
+    assert (told["restored"], told["left"]) == (3, left)
     assert dict(Pet.objects.values_list("name", "external_reference")) == {
         "Pet 1": "A-2",
         "Pet 2": "A-1",

@@ -66,7 +66,7 @@ class Command(StoreCommand):
             raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
 
     def _report(self, undo: Change, run: ImportRun) -> None:
-        left = [(number, reason) for number, _, reason in undo.left]
+        left = sorted((number, reason) for number, _, reason in undo.left)
         lines = [f"Undone, {_named(run)}: {undone_in_words(undo, 'set back')}", *_lines(left, undo.left_count)]
         if left:
             lines.append(f"Once they are as the import left them: manage.py undo_import {run.pk}")
