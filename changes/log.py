@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, JSONObject
 
@@ -19,7 +19,7 @@ from changes.models import AnyChange, Change, Kind, UnrecordedChange, undos_of
 from changes.plan import along, source
 from database.search import fold_needle
 from history.values import row_number
-from pets.columns import BY_NAME, NAMES
+from pets.columns import NAMES
 from pets.models import ImportRun, Pet, PetStatus
 
 SEARCHED = 10_000
@@ -158,6 +158,10 @@ def rows(change: AnyChange) -> QuerySet[Any]:
 SOURCES = {"history_id": "history_id", "import_run_id": "import_run_id", "bulk_change_id": "change_id"}
 SHOWN = {"all": "", "changed": "~", "added": "+", "deleted": "-"}
 LATER = Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"))
+DELETED = Category.history.filter(id=OuterRef("category_id"), history_type="-").order_by("-history_id")
+CATEGORY = Coalesce("category__name", Subquery(DELETED.values("name")[:1]))
+"""The name of a category, also of one that was deleted."""
+
 EARLIER = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
 
 
@@ -205,10 +209,10 @@ def flows(change: AnyChange) -> list[tuple[str, str, int]]:
     """Return from which value to which a bulk change or its undo changed how many; nothing if it is about too many."""
     if not change.column or change.animals > COMPARED:
         return []
-    name = BY_NAME[change.column].path
+    value = F("status") if change.column == "status" else CATEGORY
     words: dict[str | None, str] = dict(PetStatus.choices) | {None: "a deleted category"}
     moved = rows(change).filter(history_type="~").order_by()
-    counted = moved.values_list(Subquery(EARLIER.values(name)[:1]), name).annotate(count=Count("pk"))
+    counted = moved.values_list(Subquery(EARLIER.values_list(value)[:1]), value).annotate(count=Count("pk"))
     counts = [(words.get(before, before), words.get(after, after), count) for before, after, count in counted]
     return sorted(counts, key=lambda flow: -flow[2])
 
@@ -272,9 +276,7 @@ def categories(change: AnyChange) -> list[Any]:
 
 
 def _rows() -> QuerySet[Any]:
-    deleted = Category.history.filter(id=OuterRef("category_id"), history_type="-").order_by("-history_id")
-    category = Coalesce("category__name", Subquery(deleted.values("name")[:1]))
-    former = JSONObject(category=category, **{name: name for name in NAMES})
+    former = JSONObject(category=CATEGORY, **{name: name for name in NAMES})
     read: QuerySet[Any] = Pet.history.select_related("category", "change", "import_run__change")
     read = read.annotate(former=Subquery(EARLIER.values(values=former)[:1]))
     return read.defer("change__left", "import_run__rejects", "import_run__change__left")

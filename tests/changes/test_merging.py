@@ -94,6 +94,7 @@ def test_a_merge_is_one_change_that_several_people_undo_and_redo(staff: Client, 
     page = text_of(staff.get(f"/admin/activity/{merged.key}/").content.decode())
     assert page.count("Category Cats (old) becomes Cats") == 3
     assert f"The category “Cats (old)” (ID {old.pk}) was deleted." in page
+    assert "3 animals Cats (old) becomes Cats" in page
     fields = ("kind", "state", "who", "what", "changed", "left_count")
     assert [getattr(merged, name) for name in fields] == ["merge", "done", "staff anna", "Cats (old) into Cats", 3, 0]
     bert, kept = member("bert", superuser=True), Category.history.filter(id=old.pk).values("name", "icon").first()
