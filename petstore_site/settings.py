@@ -264,10 +264,7 @@ SECURE_REDIRECT_EXEMPT = [rf"^{re.escape(BASE_PATH[1:])}/?(v1(/|$)|(livez|readyz
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HOSTED else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HOSTED
-SECURE_HSTS_PRELOAD = env["HSTS_PRELOAD"]
-"""Whether browsers can list the domain as one that is always on HTTPS, which takes months to undo."""
-
-SILENCED_SYSTEM_CHECKS = ["security.W021"]  # it recommends preloading
+SILENCED_SYSTEM_CHECKS = ["security.W021"]  # it recommends preloading, which takes months to undo
 X_FRAME_OPTIONS = "DENY"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}

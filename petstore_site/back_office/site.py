@@ -29,6 +29,10 @@ class BackOffice(AdminSite):
         """Redirect to the page of the own sign-in: no page of ours leads here."""
         return HttpResponseRedirect(reverse("mfa_index"))
 
+    def app_index(self, *_given: Any, **_context: Any) -> HttpResponse:  # type: ignore[override]  # as above
+        """Redirect to the overview: the navigation is by task, and no page of ours leads here."""
+        return HttpResponseRedirect(reverse("admin:index"))
+
     def get_urls(self) -> list[Any]:
         from changes.admin import activity, change, merging  # noqa: PLC0415 - they need the models
         from petstore_site.apikeys.admin.use import usage  # noqa: PLC0415 - as above

@@ -106,10 +106,6 @@ GROUPS: dict[str, list[Variable]] = {
             "Where people report a vulnerability: `mailto:` and an address, or an `https://` page. "
             "`/.well-known/security.txt` shows it.",
         ),
-        Variable(
-            "HSTS_PRELOAD", flag, False,
-            "`true` adds `preload` to `Strict-Transport-Security`. Set it before you submit the domain to browsers.",
-        ),
         Variable("CSRF_TRUSTED_ORIGINS", origins, (), "Origins of the back office, if they differ from its host."),
         Variable("REQUIRE_STAFF_MFA", flag, ByEnvironment(False, False, True), "Whether staff need a second factor."),
     ],
@@ -145,6 +141,7 @@ GROUPS: dict[str, list[Variable]] = {
 GONE = {
     "API_IN_EVENT_LOOP": "is gone. Remove it: the responses are the same.",
     "DATABASE_STANDBY_URL": "is gone. Remove it: no standby is read, and clients retry until Patroni has promoted one.",
+    "HSTS_PRELOAD": "is gone. Remove it, and let the proxy add preload to Strict-Transport-Security.",
     "SENTRY_DSN": "is gone. Remove it, and collect the lines of the log with the level ERROR instead.",
 }
 """Settings of former releases: what to do if one is still set. One with a secret can be set as `NAME_FILE` too."""

@@ -28,7 +28,6 @@ class Command(StoreCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", metavar="USERNAME", help="The name to sign in with.")
-        parser.add_argument("--email", default="", help="The owner's address, for your records. We send nothing to it.")
         parser.add_argument(
             "--reset",
             action="store_true",
@@ -38,9 +37,9 @@ class Command(StoreCommand):
         how.add_argument("--json", action="store_true", help="Print JSON instead of sentences.")
         how.add_argument("--password-only", action="store_true", help="Print only the password, for a pipe.")
 
-    def handle(self, *, username: str, email: str, reset: bool, **options: Any) -> None:
+    def handle(self, *, username: str, reset: bool, **options: Any) -> None:
         with self.printed_before_commit(VOID):
-            user = _account(username, email, exists=reset)
+            user = _account(username, exists=reset)
             password = TemporaryPassword.objects.give(user)
             Authenticator.objects.filter(user=user).delete()
             with suppress(RedisError):  # a lock ends by itself
@@ -52,19 +51,18 @@ class Command(StoreCommand):
             self.show(text, {"username": username, "password": password, "hours": HOURS, "reset": reset})
 
 
-def _account(username: str, email: str, *, exists: bool) -> User:
+def _account(username: str, *, exists: bool) -> User:
     user = User.objects.filter(username=username).first()
     if exists and user is None:
         raise ExitError(f"There is no account {username!r} to reset.")
     if not exists and user is not None:
         raise ExitError(f"The account {username!r} exists already. To restore access: create_admin {username} --reset")
     user = user or User(username=username, is_superuser=True)
-    user.email = email or user.email
     user.is_active = user.is_staff = True
     try:
         user.clean_fields(exclude=["password"])
     except ValidationError as error:
-        raise usage_error(error, {"username": "USERNAME", "email": "--email"}) from None
+        raise usage_error(error, {"username": "USERNAME"}) from None
     user.save()
     return user
 
