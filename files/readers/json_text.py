@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
@@ -12,7 +11,6 @@ from typing import Any, NoReturn
 from files.errors import MALFORMED_JSON, FileError, quoted
 from files.readers.header import REMARKS, names_of_columns, plain, unknown_columns
 from files.readers.rows import Cells, DamagedRow, Reading, Row
-from files.source import line_ends
 from pets.columns import HEADERS, REFERENCE
 
 
@@ -55,83 +53,88 @@ DECODER = json.JSONDecoder(
     parse_int=_integer, parse_float=_decimal, parse_constant=_no_constant, object_pairs_hook=_object
 )
 
-CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<constant>-?Infinity|NaN)', re.DOTALL)
-
-
-def mistake(text: str, start: int, error: Exception, whole: str) -> tuple[int, str]:
-    """Return where in the text the value that begins at `start` is wrong, and a sentence without its full stop.
-
-    `whole` is what ends with the text: "line" or "file". The place is the end of the text if that is what is wrong.
-    """
-    if isinstance(error, ConstantError):
-        found = next(each for each in CONSTANT.finditer(text, start) if each["constant"])
-        return found.start(), f"{found[0]} is not a JSON value. Use null or a number"
-    if not isinstance(error, json.JSONDecodeError):
-        return start, "Brackets are nested too deeply"
-    at = error.pos + error.msg.startswith("Illegal trailing comma")  # Python 3.13 and later stop at the comma
-    if at >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-        return len(text), f"The {whole} ends in the middle of an animal. It was cut short"
-    before, after = text[:at].rstrip(), text[at:].lstrip()
-    if after[0] in "}]" and before.endswith(","):
-        return len(before) - 1, f"There is a comma before {after[0]}"
-    control = error.msg.startswith("Invalid control character")
-    return at, "A line break or another control character is inside quotes" if control else "This is not JSON"
-
-
-BLANKS = re.compile(r"[ \t\r\n]*")
 LONGEST_VALUE = 64 * 1024  # characters of one animal in a JSON array: what a request's body may have
+NOT_JSON = "is not JSON, or was cut short"
+BLANKS = " \t\r\n"
+
+
+def _mistake(error: Exception) -> str:
+    """Return what is wrong with a value, as the end of a sentence."""
+    return f"has {error}, which is not a JSON value" if isinstance(error, ConstantError) else NOT_JSON
 
 
 def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
-    """Yield a row for each line that is not blank; raises `FileError` if the first object takes several lines."""
+    """Yield a row for each line that is not blank."""
     names = names_of_columns(how)
-    for line, text in enumerate(_one_object_a_line(lines), 1):
+    for line, text in enumerate(lines, 1):
         if not text.strip():
             continue
         try:
             value = DECODER.decode(text)
         except (ValueError, RecursionError) as error:
-            at, complaint = mistake(text, 0, error, "line")
-            message = f"Column {at + 1:,}: {complaint}. The line must be one JSON object."
+            message = f"The line {_mistake(error)}. It must be one JSON object."
             yield line, DamagedRow(message, [text.rstrip("\r\n")], MALFORMED_JSON)
         else:
             yield line, _cells(value, names, ignore_unknown=how.ignore_unknown)
 
 
-def _one_object_a_line(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines; raises `FileError` if a JSON object begins in the first ones and ends in another line."""
-    ahead, size = [], 0
-    for line in lines:
-        ahead.append(line)
-        size += len(line)
-        if size > LONGEST_VALUE:
-            break
-    text = "".join(ahead).lstrip()
-    try:
-        _, end = DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
-        end = 0
-    if line_ends(text[:end]):
-        message = "An object takes several lines. Put each object on one line, or all of them into one array: [ ]."
-        raise FileError(message)
-    return itertools.chain(ahead, lines)
-
-
 def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
     """Yield the elements of one array, holding hardly more than one of them."""
-    scanner, names = _Scanner(blocks), names_of_columns(how)
-    scanner.expect("[", "The file must be a JSON array of animals")
-    if scanner.peek() != "]":
-        for number in itertools.count(1):
-            yield number, _cells(scanner.value(), names, ignore_unknown=how.ignore_unknown)
-            if scanner.peek() != ",":
-                break
-            scanner.expect(",", "")
-    if not scanner.peek():
-        scanner.fail("The file ends before the array does. It was cut short")
-    scanner.expect("]", "The array must go on with a comma or end with ]")
-    if scanner.peek():
-        scanner.fail("Nothing may follow the array")
+    window, names = _Window(blocks), names_of_columns(how)
+    if window.take() != "[":
+        message = "The file must be a JSON array of animals."
+        raise FileError(message)
+    for number in itertools.count(1):
+        if number == 1 and window.skip_blanks().startswith("]"):
+            window.take()
+            break
+        yield number, _cells(window.value(number), names, ignore_unknown=how.ignore_unknown)
+        if (behind := window.take()) == "]":
+            break
+        if behind != ",":
+            message = f"The file {NOT_JSON}: behind animal {number:,}, there is neither a comma nor ]."
+            raise FileError(message)
+    if window.take():
+        message = "Nothing may follow the array."
+        raise FileError(message)
+
+
+class _Window:
+    """The part of a JSON text that is not read yet, as far as it was needed."""
+
+    def __init__(self, blocks: Iterator[str]) -> None:
+        self._blocks, self._text = blocks, ""
+
+    def skip_blanks(self) -> str:
+        """Return what is behind the next blanks, "" at the end of the file."""
+        self._text = self._text.lstrip(BLANKS)
+        while not self._text and (block := next(self._blocks, "")):
+            self._text = block.lstrip(BLANKS)
+        return self._text
+
+    def take(self) -> str:
+        """Return the next character that is no blank, and step behind it."""
+        text = self.skip_blanks()
+        self._text = text[1:]
+        return text[:1]
+
+    def value(self, number: int) -> Any:
+        """Return the next value, the animal of this number, and step behind it; raises `FileError`."""
+        self.skip_blanks()
+        while True:
+            try:
+                value, end = DECODER.raw_decode(self._text)
+            except (ValueError, RecursionError) as error:
+                if len(self._text) <= LONGEST_VALUE and (block := next(self._blocks, "")):
+                    self._text += block
+                    continue
+                message = f"Animal {number:,} {_mistake(error)}, or has more than {LONGEST_VALUE:,} characters."
+                raise FileError(message) from None
+            if end == len(self._text) and (block := next(self._blocks, "")):  # a number may go on in it
+                self._text += block
+                continue
+            self._text = self._text[end:]
+            return value
 
 
 def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cells | DamagedRow:
@@ -148,63 +151,3 @@ def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cel
             return DamagedRow(f"{unknown_columns(list(unknown))} Columns: {', '.join(HEADERS)}.", [value])
         cells = {name: each for name, each in cells.items() if name not in unknown}
     return {name: each for name, each in cells.items() if not (name == REFERENCE.header and each in (None, ""))}
-
-
-class _Scanner:
-    """A window on a JSON text; what is wrong in it is raised as a `FileError` with its place."""
-
-    def __init__(self, blocks: Iterator[str]) -> None:
-        self._blocks = blocks
-        self._text = ""
-        self._at = 0
-        self._line = self._column = 1
-
-    def peek(self) -> str:
-        """Return the next character that is no blank, "" at the end."""
-        while True:
-            self._step_to(BLANKS.match(self._text, self._at).end())  # type: ignore[union-attr]  # it matches always
-            if self._at < len(self._text) or not self._refill():
-                return self._text[self._at : self._at + 1]
-
-    def expect(self, character: str, complaint: str) -> None:
-        if self.peek() != character:
-            self.fail(complaint)
-        self._step_to(self._at + 1)
-
-    def value(self) -> Any:
-        """Return the next value and step behind it."""
-        if self.peek() == "]":
-            self.fail("There is a comma before ]")
-        while True:
-            try:
-                value, end = DECODER.raw_decode(self._text, self._at)
-            except (ValueError, RecursionError) as error:
-                if len(self._text) - self._at > LONGEST_VALUE or not self._refill():
-                    self._fail_in_value(error)
-                continue
-            if end < len(self._text) or not self._refill():  # a number may go on in the next block
-                self._step_to(end)
-                return value
-
-    def fail(self, complaint: str) -> NoReturn:
-        message = f"Line {self._line:,}, column {self._column:,}: {complaint}."
-        raise FileError(message)
-
-    def _fail_in_value(self, error: Exception) -> NoReturn:
-        at, complaint = mistake(self._text, self._at, error, "file")
-        if at >= len(self._text) and len(self._text) - self._at > LONGEST_VALUE:
-            self.fail(f"An animal has more than {LONGEST_VALUE:,} characters")
-        self._step_to(at)
-        self.fail(complaint)
-
-    def _step_to(self, end: int) -> None:
-        lines = self._text.count("\n", self._at, end)
-        self._line += lines
-        self._column = end - self._text.rindex("\n", self._at, end) if lines else self._column + end - self._at
-        self._at = end
-
-    def _refill(self) -> bool:
-        """Add a block and forget what lies behind; False at the end of the file."""
-        if block := next(self._blocks, ""):
-            self._text, self._at = self._text[self._at :] + block, 0
-        return bool(block)

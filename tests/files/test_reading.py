@@ -121,14 +121,6 @@ def test_the_line_of_a_wrong_byte(encoding: str, end: str, edge: int, offset: in
         rows_of(content, Reading(encoding=given))
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_the_line_of_a_mistake_in_an_array(encoding: str, end: str) -> None:
-    content = f'[{end}{{{end}"name": "Rex"}},{end}{end}nothing]'.encode(encoding)
-    with pytest.raises(FileError, match=r"^Line 5, column 1: This is not JSON"):
-        rows_of(content)
-
-
 @pytest.mark.parametrize("name", ["R\0ex", "\0", "\0\0\0"])
 def test_a_nul_is_no_sign_of_utf_16(name: str) -> None:
     content = f"name,category\n{name},Dogs\n".encode()
@@ -264,17 +256,6 @@ def test_a_mistake_in_the_names_of_json_is_explained() -> None:
     assert isinstance(both, DamagedRow)
     assert unknown.message == f'Unknown column: "nmae". Did you mean name? {COLUMNS}'
     assert both.message == 'The field "name" is there twice.'
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
-@pytest.mark.parametrize("before", ["", "\n", '{"name": "Mia", "category": "Dogs"}\n'])
-def test_an_object_over_several_lines_is_one_mistake(before: str, end: str) -> None:
-    content = (before + json.dumps(REX, indent=2)).replace("\n", end).encode()
-    if "Mia" in before:  # only the first object is looked at
-        assert len(rows_of(content)) == 5
-    else:
-        with pytest.raises(FileError, match=r"^An object takes several lines"):
-            rows_of(content)
 
 
 def test_a_first_line_that_is_cut_short_is_one_row() -> None:
