@@ -34,6 +34,150 @@ SHOWN = 20
 """Errors that are printed; `--json` and `--rejects` have more."""
 
 
+def _encoding(name: str) -> str:
+    try:
+        return known_encoding(name)
+    except LookupError:
+        message = f"{name} is not an encoding that Python knows. Examples: utf-8, utf-16-le, cp1250, cp932."
+        raise ArgumentTypeError(message) from None
+
+
+def _mapping(text: str) -> tuple[str, str]:
+    title, _, column = text.rpartition("=")
+    if not title or column not in HEADERS:
+        message = f"must be TITLE=COLUMN. Columns: {', '.join(HEADERS)}."
+        raise ArgumentTypeError(message)
+    return title, column
+
+
+def _value(text: str) -> tuple[str, str, str]:
+    column, _, pair = text.partition(":")
+    value, equals, ours = pair.rpartition("=")
+    if column not in {*WORDS, REFERENCE.header} or not (value and equals):
+        message = "must be COLUMN:VALUE=OURS. Columns: category, status, external_reference."
+        raise ArgumentTypeError(message)
+    return column, value, ours
+
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "file": {"metavar": "FILE", "help": 'The file, or "-" for standard input.'},
+    "--dry-run": {"action": "store_true", "help": "Show what would change, and save nothing."},
+    "--allow-empty": {"action": "store_true", "help": "Import a file that has no rows."},
+    "--again": {"action": "store_true", "help": "Import a file that was imported before."},
+}
+READING: dict[str, dict[str, Any]] = {
+    "--format": {"choices": FORMATS, "help": "The kind of file."},
+    "--encoding": {
+        "type": _encoding,
+        "metavar": "NAME",
+        "help": "The encoding, such as cp1250; every one that Python knows. A byte order mark wins.",
+    },
+    "--delimiter": {
+        "choices": DELIMITERS,
+        "metavar": "CHARACTER",
+        "help": "The character between the cells of a CSV file: , ; | or tab.",
+    },
+    "--sheet": {"metavar": "NAME", "help": "Read this sheet of a workbook, not the first one."},
+    "--fill-merged": {
+        "action": "store_true",
+        "default": None,
+        "help": "Read merged cells of a column as the first of them. Without this, their rows are errors.",
+    },
+    "--header-row": {
+        "type": count,
+        "default": 1,
+        "metavar": "N",
+        "help": "Look for the header from line N on, or row N of a sheet, and leave out what is above it.",
+    },
+    "--map": {
+        "type": _mapping,
+        "dest": "mapping",
+        "action": "append",
+        "default": [],
+        "metavar": "TITLE=COLUMN",
+        "help": "Read the column TITLE as COLUMN, for example Tier=name. Repeat it for more columns.",
+    },
+    "--map-value": {
+        "type": _value,
+        "dest": "values",
+        "action": "append",
+        "default": [],
+        "metavar": "COLUMN:VALUE=OURS",
+        "help": "Read VALUE of the column category, status or external_reference as OURS, for example "
+        "category:Hunde=Dogs. With nothing behind the =, its rows are left out. A category that becomes itself, "
+        "category:Hunde=Hunde, is added if it does not exist. Repeat it for more values.",
+    },
+    "--ignore-unknown-columns": {
+        "dest": "ignore_unknown",
+        "action": "store_true",
+        "help": "Ignore columns that an import does not have.",
+    },
+    "--profile": {
+        "metavar": "NAME",
+        "help": "Read the columns and values as this profile says, wherever in the first rows its header is.",
+    },
+    "--save-profile": {
+        "metavar": "NAME",
+        "help": "Once the file is imported, keep how its columns were read, for --profile and the back office.",
+    },
+    "--default-category": {"metavar": "NAME", "help": "The category of new animals whose rows have none."},
+    "--default-status": {
+        "choices": PetStatus.values,
+        "help": "The status of new animals whose rows have none; without it they are available.",
+    },
+    "--formula-safe": {"action": "store_true", "help": "Drop the ' that export_pets --formula-safe put before cells."},
+}
+ROWS: dict[str, dict[str, Any]] = {
+    "--create-categories": {
+        "action": "store_true",
+        "help": "Create the categories that do not exist, and list them; without it they are errors. A name that "
+        "looks like a typo of another stays an error.",
+    },
+    # An option of its own, as one with an optional value would take FILE for it.
+    "--create-categories=force": {
+        "action": "store_true",
+        "dest": "force_categories",
+        "help": "Create also those whose names look like typos of others.",
+    },
+    "--ignore-ids": {
+        "action": "store_true",
+        "help": "Skip the column id, for a file from another catalogue. Without this, id says which animal to change.",
+    },
+    "--accept-ids": {
+        "action": "store_true",
+        "help": "Import also if most rows with an id change the name and also the reference or category of its "
+        "animal, as those of another catalogue would.",
+    },
+    "--blank": {
+        "choices": ("keep", "clear"),
+        "default": "keep",
+        "help": "What a blank cell does to an animal that is there: keep its value (default), or clear it. Only "
+        "the status can be cleared, to available; a blank name or category is then an error.",
+    },
+    "--on-error": {
+        "choices": ("abort", "skip"),
+        "default": "abort",
+        "help": "What to do with a row that has an error: abort the import (default), or skip the row.",
+    },
+    "--rejects": {
+        "type": Path,
+        "metavar": "NEWFILE",
+        "help": "Keep the rejected rows in this file, each with _line, _code and _message. Fix them and import it. "
+        "Rows whose errors show only beside other rows or the catalogue come last: sort by _line for your order. "
+        "A file that a dry run wrote is replaced if nobody changed it.",
+    },
+    "--missing": {
+        "choices": ("report",),
+        "help": "List the animals of the catalogue that are not in the file. They are never changed.",
+    },
+    "--accept-references": {
+        "action": "store_true",
+        "help": "Import also references and names that look altered by a spreadsheet program or a wrong "
+        "encoding, and references that look like that of another animal.",
+    },
+}
+
+
 class Command(StoreCommand):
     help = (
         "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row with the id or the "
@@ -43,142 +187,10 @@ class Command(StoreCommand):
     examples = ("animals.csv --dry-run", "supplier.xlsx --create-categories --on-error skip --rejects rejects.csv")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", help='The file, or "-" for standard input.')
         reading = parser.add_argument_group("reading", "The file shows all of this, unless you set it.")
-        reading.add_argument("--format", choices=FORMATS, help="The kind of file.")
-        reading.add_argument(
-            "--encoding",
-            type=_encoding,
-            metavar="NAME",
-            help="The encoding, such as cp1250; every one that Python knows. A byte order mark wins.",
-        )
-        reading.add_argument(
-            "--delimiter",
-            choices=DELIMITERS,
-            metavar="CHARACTER",
-            help="The character between the cells of a CSV file: , ; | or tab.",
-        )
-        reading.add_argument("--sheet", metavar="NAME", help="Read this sheet of a workbook, not the first one.")
-        reading.add_argument(
-            "--fill-merged",
-            action="store_true",
-            default=None,
-            help="Read merged cells of a column as the first of them. Without this, their rows are errors.",
-        )
-        reading.add_argument(
-            "--header-row",
-            type=count,
-            default=1,
-            metavar="N",
-            help="Look for the header from line N on, or row N of a sheet, and leave out what is above it.",
-        )
-        reading.add_argument(
-            "--map",
-            type=_mapping,
-            dest="mapping",
-            action="append",
-            default=[],
-            metavar="TITLE=COLUMN",
-            help="Read the column TITLE as COLUMN, for example Tier=name. Repeat it for more columns.",
-        )
-        reading.add_argument(
-            "--map-value",
-            type=_value,
-            dest="values",
-            action="append",
-            default=[],
-            metavar="COLUMN:VALUE=OURS",
-            help="Read VALUE of the column category, status or external_reference as OURS, for example "
-            "category:Hunde=Dogs. With nothing behind the =, its rows are left out. A category that becomes itself, "
-            "category:Hunde=Hunde, is added if it does not exist. Repeat it for more values.",
-        )
-        reading.add_argument(
-            "--ignore-unknown-columns",
-            dest="ignore_unknown",
-            action="store_true",
-            help="Ignore columns that an import does not have.",
-        )
-        reading.add_argument(
-            "--profile",
-            metavar="NAME",
-            help="Read the columns and values as this profile says, wherever in the first rows its header is.",
-        )
-        reading.add_argument(
-            "--save-profile",
-            metavar="NAME",
-            help="Once the file is imported, keep how its columns were read, for --profile and the back office.",
-        )
-        reading.add_argument(
-            "--default-category", metavar="NAME", help="The category of new animals whose rows have none."
-        )
-        reading.add_argument(
-            "--default-status",
-            choices=PetStatus.values,
-            help="The status of new animals whose rows have none; without it they are available.",
-        )
-        reading.add_argument(
-            "--formula-safe", action="store_true", help="Drop the ' that export_pets --formula-safe put before cells."
-        )
-        rows = parser.add_argument_group("rows")
-        rows.add_argument(
-            "--create-categories",
-            action="store_true",
-            help="Create the categories that do not exist, and list them; without it they are errors. A name that "
-            "looks like a typo of another stays an error.",
-        )
-        # An option of its own, as one with an optional value would take FILE for it.
-        rows.add_argument(
-            "--create-categories=force",
-            action="store_true",
-            dest="force_categories",
-            help="Create also those whose names look like typos of others.",
-        )
-        rows.add_argument(
-            "--ignore-ids",
-            action="store_true",
-            help="Skip the column id, for a file from another catalogue. Without this, id says which animal to change.",
-        )
-        rows.add_argument(
-            "--accept-ids",
-            action="store_true",
-            help="Import also if most rows with an id change the name and also the reference or category of its "
-            "animal, as those of another catalogue would.",
-        )
-        rows.add_argument(
-            "--blank",
-            choices=("keep", "clear"),
-            default="keep",
-            help="What a blank cell does to an animal that is there: keep its value (default), or clear it. Only "
-            "the status can be cleared, to available; a blank name or category is then an error.",
-        )
-        rows.add_argument(
-            "--on-error",
-            choices=("abort", "skip"),
-            default="abort",
-            help="What to do with a row that has an error: abort the import (default), or skip the row.",
-        )
-        rows.add_argument(
-            "--rejects",
-            type=Path,
-            metavar="NEWFILE",
-            help="Keep the rejected rows in this file, each with _line, _code and _message. Fix them and import it. "
-            "Rows whose errors show only beside other rows or the catalogue come last: sort by _line for your order. "
-            "A file that a dry run wrote is replaced if nobody changed it.",
-        )
-        rows.add_argument(
-            "--missing",
-            choices=("report",),
-            help="List the animals of the catalogue that are not in the file. They are never changed.",
-        )
-        rows.add_argument(
-            "--accept-references",
-            action="store_true",
-            help="Import also references and names that look altered by a spreadsheet program or a wrong "
-            "encoding, and references that look like that of another animal.",
-        )
-        parser.add_argument("--dry-run", action="store_true", help="Show what would change, and save nothing.")
-        parser.add_argument("--allow-empty", action="store_true", help="Import a file that has no rows.")
-        parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")
+        for group, arguments in ((parser, ARGUMENTS), (reading, READING), (parser.add_argument_group("rows"), ROWS)):
+            for name, options in arguments.items():
+                group.add_argument(name, **options)
 
     def handle(self, **options: Any) -> None:
         chosen = _options(options)
@@ -215,31 +227,6 @@ class Command(StoreCommand):
             rejects = f"\nThe rejected rows are in {run.rejects}." if run.rejects else ""
             message = f"{said} ({run}){rejects}"
             raise ExitError(message, status=Exit.REJECTED, result=as_json(outcome))
-
-
-def _encoding(name: str) -> str:
-    try:
-        return known_encoding(name)
-    except LookupError:
-        message = f"{name} is not an encoding that Python knows. Examples: utf-8, utf-16-le, cp1250, cp932."
-        raise ArgumentTypeError(message) from None
-
-
-def _mapping(text: str) -> tuple[str, str]:
-    title, _, column = text.rpartition("=")
-    if not title or column not in HEADERS:
-        message = f"must be TITLE=COLUMN. Columns: {', '.join(HEADERS)}."
-        raise ArgumentTypeError(message)
-    return title, column
-
-
-def _value(text: str) -> tuple[str, str, str]:
-    column, _, pair = text.partition(":")
-    value, equals, ours = pair.rpartition("=")
-    if column not in {*WORDS, REFERENCE.header} or not (value and equals):
-        message = "must be COLUMN:VALUE=OURS. Columns: category, status, external_reference."
-        raise ArgumentTypeError(message)
-    return column, value, ours
 
 
 def _options(given: dict[str, Any]) -> Options:
