@@ -26,10 +26,6 @@ CONTENT_TYPES = {
 }
 
 
-class TooManyError(ValueError):
-    """More animals than one download sends. The text is for the user."""
-
-
 def download(pets: QuerySet[Pet], file_format: FileFormat, columns: Sequence[str]) -> FileResponse:
     """Return these columns of the animals as one consistent, formula-safe file; raises `ValueError` for the user."""
     file = _file(pets, Form(file_format=file_format, columns=tuple(columns), formula_safe=True, marked=True))
@@ -47,7 +43,7 @@ def _file(pets: QuerySet[Pet], form: Form) -> BinaryIO:
                 f"These are more than {most:,} animals. Filter for fewer{larger}. An operator can export all of them "
                 "with manage.py export_pets."
             )
-            raise TooManyError(message)
+            raise ValueError(message)
         file = cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY))  # noqa: SIM115 - the response closes it
         write_pets(pets, file, form=form)
     file.seek(0)

@@ -29,8 +29,7 @@ from pets.columns import COLUMNS, ID
 from pets.models import Pet
 
 if TYPE_CHECKING:
-    from psycopg import Copy  # a shop with SQLite never loads psycopg
-    from psycopg.abc import Buffer
+    from psycopg.abc import Buffer  # a shop with SQLite never loads psycopg
 
 
 BATCH = 5000
@@ -143,30 +142,12 @@ def _copy_csv(rows: Rows, out: Output, progress: Counter, *, header: bytes) -> i
         statement = cursor.mogrify(f"COPY ({sql}) TO STDOUT (FORMAT csv)", parameters)
         with cursor.copy(statement) as copy:
             out.write(header)
-            for written, line in enumerate(_lines(copy), 1):
+            for written, line in enumerate(copy, 1):
                 out.write(line)
                 if written % BATCH == 0:
                     progress(BATCH)
     progress(written % BATCH)
     return written
-
-
-def _lines(copy: "Copy") -> "Iterator[Buffer]":
-    """Yield what `copy` yields, in half the time: only where libpq has no line ready is psycopg asked, and waits."""
-    from psycopg.errors import error_from_result  # noqa: PLC0415 - only here it is loaded for sure
-    from psycopg.pq import ExecStatus  # noqa: PLC0415
-
-    pgconn = copy.connection.pgconn
-    size, line = pgconn.get_copy_data(1)  # 1: do not wait
-    while size >= 0:
-        ready = line if size else copy.read()
-        if not ready:
-            return  # psycopg met the end, and has seen to it
-        yield ready
-        size, line = pgconn.get_copy_data(1)
-    for result in list(iter(pgconn.get_result, None)):
-        if result.status != ExecStatus.COMMAND_OK:
-            raise error_from_result(result)
 
 
 MOST_ANIMALS = 2**20 - 1
