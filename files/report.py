@@ -1,6 +1,5 @@
 """What an import did, for people and for machines."""
 
-import shlex
 from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import islice
@@ -8,7 +7,7 @@ from typing import Any
 
 from files.changes import EXAMPLES, Changes, FieldChange, RowPlan, Tally, changes_of
 from files.errors import printable, quoted
-from files.options import Options, Outcome
+from files.options import Outcome
 from files.readers.header import named
 from files.staging import MissingAnimal
 from pets.columns import COLUMNS
@@ -45,43 +44,8 @@ def report(outcome: Outcome) -> str:
         lines.append(f"To undo it: manage.py undo_import {run.pk}")
     if run.rejects:
         lines.append(f"The rejected rows are in {run.rejects}.")
-        lines.append(f"Fix them, then run: manage.py import_pets {shlex.quote(run.rejects)} {_needed(run)}".rstrip())
+        lines.append("Fix them and import that file, with the same options for its columns and values.")
     return "\n".join(lines)
-
-
-SWITCHES = {"keep_blanks": "--blank=clear", "force_categories": "--create-categories=force"}
-"""Options whose names in the record differ from those of the command."""
-
-NEEDED = (
-    *("format", "delimiter", "mapping", "values", "defaults", "formula_safe"),
-    *("keep_blanks", "ignore_ids", "accept_ids", "accept_references", "create_categories", "force_categories"),
-)
-"""Options of an import that its file of rejects needs too."""
-
-
-def _needed(run: ImportRun) -> str:
-    """Return the options that the rejects of an import need, as the command has them."""
-    usual = Options().as_json()
-    given = run.options | run.options["reading"]
-    usual |= usual["reading"]
-    chosen = {name: given[name] for name in NEEDED if given[name] != usual[name]}
-    if "force_categories" in chosen:
-        del chosen["create_categories"]
-    if chosen.get("format") == "xlsx":
-        del chosen["format"]  # its rejects are CSV
-    return shlex.join(switch for name, value in chosen.items() for switch in _switches(name, value))
-
-
-def _switches(name: str, value: Any) -> list[str]:
-    if name == "mapping":
-        return [f"--map={title}={column}" for title, column in value.items()]
-    if name == "values":
-        pairs = ((column, *pair) for column, values in value.items() for pair in values.items())
-        return [f"--map-value={column}:{theirs}={ours}" for column, theirs, ours in pairs]
-    if name == "defaults":
-        return [f"--default-{column}={default}" for column, default in value.items()]
-    switch = f"--{name.replace('_', '-')}"
-    return [SWITCHES.get(name) or (switch if value is True else f"{switch}={value}")]
 
 
 def _missing(missing: Tally[MissingAnimal]) -> list[str]:
