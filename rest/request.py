@@ -3,7 +3,7 @@
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from io import BytesIO
 from random import getrandbits
@@ -83,7 +83,7 @@ class Request:
     )  # fmt: skip
 
     def __init__(self, scope: Scope) -> None:
-        """Read the scope of ASGI. Repeated headers are joined by commas."""
+        """Read the scope of ASGI."""
         self.started = time.perf_counter()
         """When it came, and later by the time that its body took."""
         self.method: str = scope["method"]
@@ -91,13 +91,8 @@ class Request:
         self.path = mounted(_path(scope["raw_path"]))
         self.is_api = is_api(self.path)
         self.query: str = scope["query_string"].decode("latin-1")
-        self.headers: dict[str, str] = {}
-        """By their names in lower case."""
-        for field, value in scope["headers"]:
-            name, text = field.decode("latin-1"), value.decode("latin-1")
-            if name in self.headers:
-                text = UNREADABLE_KEY if name == "idempotency-key" else f"{self.headers[name]},{text}"
-            self.headers[name] = text
+        self.headers = _headers(scope["headers"])
+        """By their names in lower case; repeated ones are joined by commas."""
         self.scheme = self._scheme(scope["scheme"])
         self.host = self._host(*scope["server"] or ("", 0))
         """As the caller wrote it, with its port if there is one, or None if it is not ours."""
@@ -252,6 +247,16 @@ def _start(base: str) -> re.Pattern[str]:
     for part in base[1:].split("/"):
         pattern = f"(?:{pattern})?/{re.escape(part)}"
     return re.compile(rf"{pattern}(?=/|\Z)")
+
+
+def _headers(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for field, value in fields:
+        name, text = field.decode("latin-1"), value.decode("latin-1")
+        if name in headers:
+            text = UNREADABLE_KEY if name == "idempotency-key" else f"{headers[name]},{text}"
+        headers[name] = text
+    return headers
 
 
 def _path(raw: bytes) -> str:
