@@ -276,7 +276,7 @@ def test_a_window_of_320_pixels_is_wide_enough(page: Page) -> None:
     assert box["width"] > 200
 
 
-@pytest.mark.parametrize("path", ["/docs/guide/", "/docs/", "/docs/errors/rate_limited"])
+@pytest.mark.parametrize("path", ["/docs/guide/", "/docs/errors/rate_limited"])
 def test_a_page_is_copied_as_markdown(page: Page, server: Gunicorn, path: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
     page.goto(path)
