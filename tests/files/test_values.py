@@ -344,8 +344,7 @@ def test_rejects_are_imported_with_the_same_values(run_import: Import, tmp_path:
     rejects = tmp_path / "rejects.csv"
     pairs = {"category": {"Hunde": "Dogs", "Nager": ""}, "status": STATUSES}
     rows = "name,category,status,external_reference\nRex,Hunde,verkauft,Z-1\nTom,Hunde,verkauft,Z-1\n,Hunde,reserviert,\nMia,Nager,verkauft,Z-1\n"
-    result = run_import(rows, *options(pairs), "--on-error", "skip", "--rejects", str(rejects))
-    assert result.out.splitlines()[-1].endswith(f"rejects.csv {' '.join(options(pairs))}")
+    run_import(rows, *options(pairs), "--on-error", "skip", "--rejects", str(rejects))
     assert rejects.read_text("utf-8-sig").splitlines()[1:] == [
         "4,validation_failed,name is required.,,Hunde,reserviert,",
         "3,validation_failed,external_reference is the same animal as line 2. An animal can be in a file only once.,Tom,Dogs,sold,Z-1",
