@@ -288,15 +288,26 @@ def test_each_filter_keeps_the_others(anna: Client, rex: Pet) -> None:
 
 @pytest.mark.postgresql("the plans are those of PostgreSQL")
 @pytest.mark.parametrize(
-    "filters", [Filters(kind=Kind.EDIT), Filters(who="people"), Filters(kind=Kind.EDIT, who="people")]
+    "filters",
+    [
+        Filters(kind=Kind.EDIT),
+        Filters(kind=Kind.DELETION),
+        Filters(who="people"),
+        Filters(kind=Kind.EDIT, who="people"),
+    ],
 )
-def test_edits_and_people_are_found_past_all_that_keys_added(rex: Pet, filters: Filters) -> None:
+def test_edits_deletions_and_people_are_found_past_all_that_keys_added(rex: Pet, filters: Filters) -> None:
     user = User.objects.create(username="zoe")
     row = {"name": "Rex", "category_id": rex.category_id, "history_date": rex.created_at}
     model = Pet.history.model
     model.objects.bulk_create(
-        [model(id=pet, history_type="~", actor="staff zoe", history_user=user, **row) for pet in range(60)]
+        [
+            model(id=pet, history_type=did, actor="staff zoe", history_user=user, **row)
+            for pet in range(60)
+            for did in "~-"
+        ]
         + [model(id=pet, history_type="+", actor="key Ab3dE6gH", **row) for pet in range(20_000)]
+        + [model(id=pet, history_type="-", change_id=1, **row) for pet in range(20_000)]
     )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE pets_petchange")
