@@ -36,8 +36,8 @@ class OutcomeUnknownError(Exception):
 
     def __init__(self, run: int) -> None:
         super().__init__(
-            f"The database was lost while import {run} was being saved, so it is not known whether it was. When the "
-            "database responds again, list_imports shows its result."
+            f"The database was lost while import {run} was being saved or undone, so it is not known whether it was. "
+            "When the database responds again, list_imports shows its result."
         )
         self.run = run
 
