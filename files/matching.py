@@ -158,11 +158,7 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     at = _header_at(first.rows, header_row if how.columns is None else how.header_row)
     (line, titles), *below = first.rows[at:] or [(1, [])]
     words = Vocabulary(how, adds=adds, may_add=may_add)
-    columns, foreign_ids = _columns(titles, [cells for _, cells in below], words), None
-    if how.columns is not None:
-        columns = _as_before(columns, known._replace(how=how))
-    elif (foreign_ids := _foreign_ids(columns, [cells for _, cells in below])) is not None:
-        columns = [column._replace(meaning="") if column.meaning == ID else column for column in columns]
+    columns, foreign_ids = _meanings(titles, [cells for _, cells in below], words, known._replace(how=how))
     for at, meaning in enumerate(meanings[: len(columns)]):
         columns[at] = columns[at]._replace(meaning=meaning)
     how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
@@ -171,10 +167,9 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
         table = read(source, replace(how, fill_merged=how.fill_merged is not False))
     values = matched_columns(table, words, foreign)
     of_supplier = known if known.supplier else None
-    shown = columns[:MOST_COLUMNS]
     doubled = _doubled(columns)
     return Match(
-        *(how, first, found_sheets, shown, found, known_names, supplier, of_supplier),
+        *(how, first, found_sheets, columns[:MOST_COLUMNS], found, known_names, supplier, of_supplier),
         *(foreign_ids, doubled, words.categories, values, going_down(table)),
     )
 
@@ -184,6 +179,19 @@ def going_down(table: Table | None) -> dict[int, list[CoveredCells]]:
     merged = {} if table is None else table.merged
     down = {at: [each for each in groups if each.goes_down] for at, groups in merged.items()}
     return {at: groups for at, groups in down.items() if groups}
+
+
+def _meanings(
+    titles: Sequence[str], below: Sequence[Sequence[str]], words: Vocabulary, known: KnownSupplier
+) -> tuple[list[SheetColumn], ForeignIds | None]:
+    """Return the columns as their supplier had them, else as they are guessed, without the IDs of another catalogue."""
+    columns = _columns(titles, below, words)
+    if known.how.columns is not None:
+        return _as_before(columns, known), None
+    foreign_ids = _foreign_ids(columns, below)
+    if foreign_ids is not None:
+        columns = [column._replace(meaning="") if column.meaning == ID else column for column in columns]
+    return columns, foreign_ids
 
 
 def _as_before(columns: Sequence[SheetColumn], known: KnownSupplier) -> list[SheetColumn]:

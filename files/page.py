@@ -73,21 +73,7 @@ class Doubt(NamedTuple):
 def found(outcome: Outcome) -> dict[str, Any]:
     """Return what a check found."""
     changes = outcome.changes or Changes()
-    doubts: dict[int, list[Doubt]] = defaultdict(list)
-    for near in outcome.near.first:
-        said = f"New reference {quoted(near.reference)}, but "
-        more = f" has {quoted(near.theirs)}. Is it the same animal?"
-        doubts[near.line].append(Doubt(REFERENCE.header, said, near.id, near.name, more, quoted(near.theirs)))
-    for misread in changes.misread.first:
-        said = f"Looks wrongly decoded. It is probably {misread.likely}."
-        doubts[misread.line].append(Doubt(NAME.header, said if misread.likely else "Programs write this for no name."))
-    new = outcome.near.count + changes.misread.count
-    new -= len(outcome.near.first) + len(changes.misread.first) - len(doubts)  # rows with both
-    altered = {change.line for change in changes.altered.first}
-    changed = changes.altered.count - len(changes.altered.first) + len(altered)
-    for change in changes.altered.first:
-        said = "A spreadsheet program or a wrong encoding may have altered it."
-        doubts[change.line].append(Doubt(change.field, said))
+    doubts, warned = _doubts(outcome, changes)
     alike: dict[tuple[str, ...], list[Reject]] = defaultdict(list)
     for row in outcome.rejected:
         alike[tuple(error.text for error in row.errors)].append(row)
@@ -100,7 +86,7 @@ def found(outcome: Outcome) -> dict[str, Any]:
         "categories": names[:MOST_CATEGORIES],
         "new_categories": len(names),
         "lines": sorted(rows, key=lambda row: row["number"]),
-        "warned": [new, changed],
+        "warned": warned,
         "boxes": sum(
             doubts.count > 0 for doubts in (outcome.near, changes.foreign_ids, changes.altered, changes.misread)
         ),
@@ -118,6 +104,26 @@ def found(outcome: Outcome) -> dict[str, Any]:
         },
         **changes_as_json(changes),
     }
+
+
+def _doubts(outcome: Outcome, changes: Changes) -> tuple[dict[int, list[Doubt]], list[int]]:
+    """Return by line what looks wrong, and how many rows have such a doubt: new animals, and changed ones."""
+    doubts: dict[int, list[Doubt]] = defaultdict(list)
+    for near in outcome.near.first:
+        said = f"New reference {quoted(near.reference)}, but "
+        more = f" has {quoted(near.theirs)}. Is it the same animal?"
+        doubts[near.line].append(Doubt(REFERENCE.header, said, near.id, near.name, more, quoted(near.theirs)))
+    for misread in changes.misread.first:
+        said = f"Looks wrongly decoded. It is probably {misread.likely}."
+        doubts[misread.line].append(Doubt(NAME.header, said if misread.likely else "Programs write this for no name."))
+    new = outcome.near.count + changes.misread.count
+    new -= len(outcome.near.first) + len(changes.misread.first) - len(doubts)  # rows with both
+    altered = {change.line for change in changes.altered.first}
+    changed = changes.altered.count - len(changes.altered.first) + len(altered)
+    for change in changes.altered.first:
+        said = "A spreadsheet program or a wrong encoding may have altered it."
+        doubts[change.line].append(Doubt(change.field, said))
+    return doubts, [new, changed]
 
 
 def with_columns(page: Any) -> Any:
