@@ -117,7 +117,7 @@ def test_a_version_that_the_database_does_not_know_was_not_checked(folder: Path)
 def test_the_bill_of_materials_is_the_lock(tmp_path: Path) -> None:
     make = ["make", "--old-file", ".venv/installed-dev", "sbom", f"SBOM={tmp_path}"]
     subprocess.run(make, cwd=ROOT, capture_output=True, check=True)
-    for name in ("base", "opentelemetry", "sentry"):
+    for name in ("base", "opentelemetry"):
         bom: dict[str, Any] = json.loads((tmp_path / f"{name}.cdx.json").read_text())
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         assert (bom["bomFormat"], bom["metadata"]["component"]["name"]) == ("CycloneDX", "petstore")
