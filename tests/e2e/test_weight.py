@@ -64,12 +64,21 @@ def test_the_styles_are_one_short_file() -> None:
     assert len(STYLES.read_text().splitlines()) < 1_000
 
 
+NO_TABLE = """
+from pets.models import ImportRun
+ImportRun.objects.create(
+    who="staff anna", file_name="{name}", state="rejected", outcome="The file {name} is no table.", options={{}}
+)
+"""
+
+
 def test_a_name_of_255_characters_makes_no_page_wider(office: Page, server: Gunicorn, tmp_path: Path) -> None:
     """Styles alone make a page narrow, so each is loaded once."""
     name = "W" * 255
     file = tmp_path / "long.csv"
     file.write_text(f"name,category,external_reference\n{name},{name},{name[:100]}\n")
     run = server.manage_json("import_pets", str(file), "--create-categories")
+    server.manage("shell", "--verbosity=0", "--command", NO_TABLE.format(name=name))
     key = server.issue_key(name[:100])
     pet = server.get("/v1/pets?limit=1", key).json()[0]
     rejected = server.get("/v1/categories/0", key)
