@@ -22,16 +22,26 @@ EVERY = 60
 SINCE = timedelta(days=1)
 """How old what is gathered can be: additions of earlier releases, and of days without this process, stay single."""
 
+BLOCKS = 10
+"""That are gathered at once."""
+
 HOUR = timedelta(hours=1)
 
 
-def gather() -> None:
-    """Give what each key added in a clock hour to a change of that hour, in blocks."""
+def gather() -> bool:
+    """Give what each key added in a clock hour to a change of that hour, and return whether there may be more.
+
+    It does a few blocks at once, so that other work does not wait for it.
+    """
     rows = _single().filter(history_date__gt=timezone.now() - SINCE)
     hours = rows.annotate(hour=TruncHour("history_date", tzinfo=UTC)).order_by().values_list("actor", "hour")
+    blocks = 0
     for actor, hour in [*hours.distinct()]:
         while _gather_block(actor, hour):
-            pass
+            blocks += 1
+            if blocks == BLOCKS:
+                return True
+    return False
 
 
 def of_requests(actors: Iterable[str], begun: datetime, ended: datetime) -> QuerySet[Change]:
@@ -45,8 +55,13 @@ def _gather_block(actor: str, hour: datetime) -> bool:
         rows = _single().filter(actor=actor, history_date__gte=hour, history_date__lt=hour + HOUR)
         locked = rows.select_for_update().order_by("history_id").values_list("history_id", "history_date")
         block: dict[int, datetime] = dict(locked[:BLOCK])
+        is_full = len(block) == BLOCK
+        for undone in Change.objects.filter(undo_of_row__in=[*block]).values_list("undo_of_row", flat=True):
+            del block[undone]  # while this waited for its lock
         of_hour = Change.objects.select_for_update(of=("self",)).filter(kind=Kind.ADDITION, who=actor, undoings=None)
         change = of_hour.filter(made_at__gte=hour, made_at__lt=hour + HOUR).first()
+        if change is not None and change.undoings.exists():  # as above
+            return True
         if len(block) < (1 if change else 2):
             return False
         change = change or Change.objects.create(kind=Kind.ADDITION, who=actor)
@@ -54,7 +69,7 @@ def _gather_block(actor: str, hour: datetime) -> bool:
         change.added += len(block)
         change.made_at = change.ended_at = max(hour if change.ended_at is None else change.made_at, *block.values())
         change.save(update_fields=["added", "made_at", "ended_at"])
-    return len(block) == BLOCK
+    return is_full
 
 
 def _single() -> QuerySet[Any]:

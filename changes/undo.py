@@ -29,6 +29,8 @@ from pets.models import ImportState, Pet
 
 NOTHING = "Nothing changed. {}"
 
+GREW = "More animals were added to it meanwhile. Look at them first."
+
 OWNER_GONE = "The account of its owner was deleted."
 
 TRIES = 3
@@ -72,7 +74,9 @@ def why_not(change: AnyChange) -> str:
 def begin(change: AnyChange, *, user: AbstractBaseUser | None = None) -> Change:
     """Create the undo of a change, which nothing has done anything of yet. Raises `NotUndoneError`."""
     with transaction.atomic():
-        change = _locked(change)
+        seen, change = change.animals, _locked(change)
+        if change.kind == Kind.ADDITION and change.animals != seen:
+            raise NotUndoneError(NOTHING.format(GREW))
         if message := why_not(change):
             raise NotUndoneError(NOTHING.format(message))
         return Change.begin(

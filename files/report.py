@@ -44,7 +44,7 @@ def report(outcome: Outcome) -> str:
         lines.append(f"To undo it: manage.py undo_import {run.pk}")
     if run.rejects:
         lines.append(f"The rejected rows are in {run.rejects}.")
-        lines.append("Fix them and import that file, with the same options for its columns and values.")
+        lines.append("Fix them and import that file, with the same options, but without --header-row.")
     return "\n".join(lines)
 
 

@@ -1,6 +1,6 @@
 """Undoing an import by a command, as `changes.undo` undoes every change."""
 
-from contextlib import suppress
+import time
 
 from django.db import DatabaseError
 
@@ -11,9 +11,14 @@ from files.lock import only_import
 from files.progress import Progress
 from files.stopping import stop_if_asked, too_late
 from files.transactions import clear_rejections, disconnect
+from history.acting import acting
 from history.edits import NotUndoneError
+from history.naming import who
 from pets import stock
 from pets.models import ImportRun
+
+TRIES, TRY_AGAIN = 3, 1
+"""How often a block is tried, and seconds in between."""
 
 
 def change_of(number: int) -> Change:
@@ -31,33 +36,53 @@ def change_of(number: int) -> Change:
 def undo_import(number: int, progress: Progress) -> Change:
     """Undo an import and return the undo, or go on with one that was interrupted; raises `ImportRejectedError`.
 
-    A large one is undone in blocks: if that is stopped or killed, a later call goes on, or the process for work does.
-    Raises `OutcomeUnknownError` if the database was lost in the very moment of a commit.
+    A large one is undone in blocks. Ctrl-C stops it after one: what is undone stays so, and a later call undoes the
+    rest. If it is killed, or the database is away for long, the process for work goes on with it. Raises
+    `OutcomeUnknownError` if the database was lost in the very moment of a commit.
     """
-    with only_import(), clear_rejections(), progress.working(f"Undoing import {number}"):
+    with only_import(), progress.working(f"Undoing import {number}"):
         change = change_of(number)
         undo = next((undo for undo in change.undos if undo.state == State.RUNNING), None)
         ended = [before.pk for before in change.undos if before != undo]
         try:
-            undo = undo or undoing.undo(change)
-            while undo.state == State.RUNNING and undoing.advance(undo.pk):
+            if undo is None:
+                with clear_rejections():
+                    undo = undoing.undo(change)
+            while undo.state == State.RUNNING and _advance(undo.pk):
                 stop_if_asked()
             too_late()
         except NotUndoneError as error:
             raise ImportRejectedError(str(error)) from None
         except (DatabaseError, KeyboardInterrupt) as error:
             return _settled(change, ended, error)
-        with suppress(DatabaseError):  # it is undone, and the nightly recount does it too
+        try:
             stock.compact()
+        except DatabaseError:  # it is undone, and the nightly recount does it too
+            disconnect()
         return Change.objects.get(pk=undo.pk)
 
 
+def _advance(number: int) -> bool:
+    """Do the next block, and return whether the undo goes on. Someone can hold one of its animals for a while."""
+    for attempt in range(TRIES):
+        try:
+            return undoing.advance(number)
+        except DatabaseError:
+            if attempt == TRIES - 1:
+                raise
+            disconnect()
+            time.sleep(TRY_AGAIN)
+    return True
+
+
 def _settled(change: Change, ended: list[int], error: BaseException) -> Change:
-    """Return the undo if `error` came after its last commit; else raise it."""
+    """Return the undo if `error` came after its last commit, or stopped it; else raise the error."""
     too_late()
     disconnect()  # what ended it may have interrupted a statement
     try:
         undo = Change.objects.filter(undo_of=change.pk).exclude(pk__in=ended).first()
+        if undo is not None and undo.state == State.RUNNING and isinstance(error, KeyboardInterrupt):
+            undo = undoing.stop(undo.pk, f"Stopped by {who(acting().actor)}.")
     except DatabaseError:
         raise OutcomeUnknownError(change.run.pk) from error
     if undo is None or undo.state == State.RUNNING:

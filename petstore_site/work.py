@@ -74,7 +74,11 @@ class WorkLoop:
         self._reader = queue.look_after(self._reader)
         if time.monotonic() >= self._gathers_at:
             self._gathers_at = time.monotonic() + EVERY  # not at once again if it fails
-            gather()
+            try:
+                if gather():
+                    self._gathers_at = 0.0
+            except Exception as error:  # noqa: BLE001 - it is logged, and other work goes on
+                _wait("Additions cannot be gathered", error)
         changes = _running()
         for change in takewhile(lambda _: self._goes_on(), changes):
             begin_request(change.request_id)

@@ -177,7 +177,7 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
             ({"SECURITY_CONTACT": text}, "SECURITY_CONTACT: must be an address such as mailto:security@petstore.example, or of a page with https.")
             for text in ("security@petstore.example", "http://petstore.example/security", "mailto:a@b\nExpires: never", "https://a b")
         ],
-        ({"HSTS_PRELOAD": "true"}, "HSTS_PRELOAD: is gone. Remove it, and let the proxy add preload to Strict-Transport-Security."),
+        ({"HSTS_PRELOAD": "true"}, "HSTS_PRELOAD: is gone. Remove it, and let the proxy replace Strict-Transport-Security by one with preload."),
         *[
             ({name: "https://hunter2@h/7"}, f"{name}: is gone. Remove it, and collect the lines of the log with the level ERROR instead.")
             for name in ("SENTRY_DSN", "SENTRY_DSN_FILE")

@@ -143,7 +143,12 @@ def undo(request: HttpRequest, key: str) -> HttpResponse:
         messages.error(request, f"Nothing changed. Choose 1 to {BLOCK:,} animals.")
         return HttpResponseRedirect(address(change))
     if request.method == "POST" and not {"ask", "after"} & request.POST.keys():
+        if request.POST.get("of", of := str(change.animals)) != of:
+            messages.error(request, f"Nothing changed. {undoing.GREW}")
+            return HttpResponseRedirect(reverse("admin:activity_undo", args=[change.key]))
         return _undo(request, change, log.part_of(change, key) if chosen is None else chosen)
+    if log.part_of(change, key):
+        return HttpResponseRedirect(reverse("admin:activity_undo", args=[change.key]))
     describe([change], request.user)
     if change.why_not:
         messages.error(request, f"Nothing changed. {change.why_not}")

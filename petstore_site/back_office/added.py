@@ -33,12 +33,13 @@ def added_by(stories: list[Story]) -> list[tuple[Story, Any, bool]]:
 
 
 def _rows(stories: list[Story]) -> list[Any]:
-    """Return what was written with the ID of these records, oldest first; the index is of exactly these rows."""
+    """Return what was written with the ID of these records, oldest first, also what was gathered since."""
     if not any(story.record.key and not story.is_read for story in stories):
         return []
-    times = [story.record.at for story in stories]
+    begun = min(story.record.at - timedelta(milliseconds=story.record.milliseconds) for story in stories)
+    ended = max(story.record.at for story in stories)
     changes = of_requests(
-        [f"key {story.record.key.key_id}" for story in stories if story.record.key], min(times) - BEFORE, max(times)
+        [f"key {story.record.key.key_id}" for story in stories if story.record.key], begun - BEFORE, ended
     )
     rows = Pet.history.filter(request_id=stories[0].record.request_id, import_run=None, undo_of=None)
     parts = [rows.filter(change=None), rows.filter(change__in=changes.values("pk"))]

@@ -141,7 +141,7 @@ GROUPS: dict[str, list[Variable]] = {
 GONE = {
     "API_IN_EVENT_LOOP": "is gone. Remove it: the responses are the same.",
     "DATABASE_STANDBY_URL": "is gone. Remove it: no standby is read, and clients retry until Patroni has promoted one.",
-    "HSTS_PRELOAD": "is gone. Remove it, and let the proxy add preload to Strict-Transport-Security.",
+    "HSTS_PRELOAD": "is gone. Remove it, and let the proxy replace Strict-Transport-Security by one with preload.",
     "SENTRY_DSN": "is gone. Remove it, and collect the lines of the log with the level ERROR instead.",
 }
 """Settings of former releases: what to do if one is still set. One with a secret can be set as `NAME_FILE` too."""

@@ -112,6 +112,27 @@ def test_a_click_on_one_addition_undoes_one_although_it_was_gathered_meanwhile(s
     assert [*Pet.objects.order_by("pk").values_list("pk", flat=True)] == numbers[:2]
 
 
+def test_an_undo_is_asked_again_if_more_was_added_since_its_page(staff: Client, shop: ApiClient) -> None:
+    add(shop, 2)
+    additions.gather()
+    address = f"{ACTIVITY}{Change.objects.get().pk}/undo/"
+    shown = re.findall(r'name="of" value="(\d+)"', staff.get(address).content.decode())
+    add(shop, 1)
+    additions.gather()
+    again = staff.post(address, {"of": shown[0]}, follow=True)
+    assert told(again) == ["Nothing changed. More animals were added to it meanwhile. Look at them first."]
+    assert (Pet.objects.count(), shown) == (3, ["2"])
+    assert "Undo: delete 3 animals?" in text_of(again.content.decode())
+
+
+def test_few_blocks_are_gathered_at_once(shop: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(additions, "BLOCK", 2)
+    monkeypatch.setattr(additions, "BLOCKS", 2)
+    add(shop, 5)
+    assert [additions.gather() for _ in range(2)] == [True, False]
+    assert [*Change.objects.values_list("added", flat=True)] == [5]
+
+
 def test_one_that_was_undone_stays_a_line_of_its_own(staff: Client, shop: ApiClient) -> None:
     numbers = add(shop, 3)
     row = Pet.history.get(id=numbers[0])
@@ -133,12 +154,12 @@ def test_its_undo_needs_the_right_to_delete(shop: ApiClient, permissions: list[s
 
 
 def test_the_request_desk_still_knows_the_animal_of_a_request(staff: Client, shop: ApiClient) -> None:
-    at = HOUR + timedelta(minutes=20)
+    at = HOUR + timedelta(minutes=21, seconds=2)  # the request was slow, and wrote in its beginning
     add(shop, 2)
     key = APIKey.objects.get()
     Pet.history.update(request_id="wanted")
     RequestRecord.objects.create(
-        request_id="wanted", key=key, at=at, method="POST", route="pet-list", status=201, milliseconds=9
+        request_id="wanted", key=key, at=at, method="POST", route="pet-list", status=201, milliseconds=3_000
     )
     desk = "/admin/request_desk/requestrecord/desk/?request_id=wanted"
     before = text_of(staff.get(desk).content.decode())

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from categories.models import Category
+from changes import merging
 from changes.models import Change
+from changes.undo import advance
 from files.options import Options
 from files.progress import Progress
 from files.run import import_file
@@ -218,3 +221,24 @@ def test_of_two_recounts_each_is_right(three: list[Pet]) -> None:
 def test_an_animal_that_is_added_during_a_recount_is_counted_once(three: list[Pet], category: Category) -> None:
     race(A_MOVEMENT, stock.recount, meanwhile=lambda: PetFactory(category=category))
     assert stock.differences() == []
+
+
+def test_a_bulk_change_is_undone_once(anna: Client, three: list[Pet]) -> None:
+    confirm(anna, ask(anna, "become_sold", *three))
+    made = Change.objects.get()
+    page = f"/admin/activity/{made.pk}/undo/"
+    other = Client()
+    other.force_login(User.objects.get(username="anna"))
+    race(animal(three[0]), lambda: anna.post(page), lambda: other.post(page))
+    assert told(anna.get(PETS))[0] == "Undid “marked 3 animals sold”."
+    assert told(other.get(PETS))[0].startswith("Nothing changed. It ")
+    assert [change.changed for change in made.undoings.all()] == [3]
+    assert history_disagrees() == []
+
+
+def test_a_merge_moves_an_animal_as_it_was_just_saved(staff: Client, rex: Pet, category: Category) -> None:
+    cats = Category.objects.create(name="Cats")
+    merge = merging.begin(category, cats, user=User.objects.get(username="keeper"))
+    race(animal(rex), editing(staff, rex, status="pending"), lambda: advance(merge.pk))
+    assert (values(rex), rex.category) == (("Rex", "pending", "A-1"), cats)
+    assert history_disagrees() == []

@@ -65,7 +65,7 @@ def test_rows_with_errors_can_be_left_out_and_kept(run_import: Import, dogs: Cat
     assert result.out.splitlines()[1:] == [
         f"To undo it: manage.py undo_import {run.pk}",
         f"The rejected rows are in {rejects}.",
-        "Fix them and import that file, with the same options for its columns and values.",
+        "Fix them and import that file, with the same options, but without --header-row.",
     ]
     assert catalogue() == [("Rex", "Dogs", "sold", "A-1")]
     assert counts() == ("done", 4, 1, 0, 0, 3)

@@ -396,7 +396,7 @@ def test_an_animal_that_someone_changes_meanwhile_makes_it_begin_again(
     assert [(row[0], row[1], row[2]) for row in history()[-2:]] == [("~", "Rex", "sold"), ("~", "Rexy", "sold")]
 
 
-def test_a_large_undo_that_is_stopped_goes_on(
+def test_a_large_undo_that_is_stopped_stays_so_and_the_next_one_undoes_the_rest(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_import("name,category\n" + "Rex,Dogs\n" * 5)
@@ -413,12 +413,13 @@ def test_a_large_undo_that_is_stopped_goes_on(
         stopped = command("undo_import", str(run.pk), "-v0")
     assert (stopped.status, stopped.error) == (
         130,
-        f"Stopped. A part is undone. To go on: manage.py undo_import {run.pk}",
+        f"Stopped. 2 of its animals are done. To undo the rest: manage.py undo_import {run.pk}",
     )
-    assert (len(catalogue()), counts()[0]) == (3, "done")
-    assert undo(run)["deleted"] == 5
+    assert (len(catalogue()), counts()[0]) == (3, "partly undone")
+    assert not Change.objects.filter(state="running").exists()  # or the process for work would go on with it
+    assert undo(run)["deleted"] == 3
     assert (catalogue(), counts()[0]) == ([], "undone")
-    assert Change.objects.filter(undo_of=run.change_id).count() == 1
+    assert Change.objects.filter(undo_of=run.change_id).count() == 2
     assert not StockMovement.objects.exclude(animals=0).exists()  # or each list would add up what the blocks left
 
 

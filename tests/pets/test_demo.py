@@ -63,15 +63,21 @@ def test_the_first_make_run_shows_a_key_and_a_login_that_work(db: None) -> None:
     assert authenticate(username="admin", password=login[1])
 
 
-def test_the_second_keeps_everything_and_shows_no_secret(db: None) -> None:
+def test_the_second_keeps_everything_and_shows_no_secret(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://secret@/petstore")  # of which the commands shown are too
     first = run("prepare_development")
     counts = [model.objects.count() for model in (Pet, APIKey, User)]
     out = run("prepare_development")
     key = re.search(r"pets_test_\w{46}", first)
     assert key
     assert key[0] not in out
-    assert "API key       was shown once. To issue another: .venv/bin/python manage.py issue_api_key NAME\n" in out
-    assert "sign in with your account, or create one: .venv/bin/python manage.py create_admin NAME\n" in out
+    assert (
+        "API key       was shown once. To issue another: DATABASE_URL=… .venv/bin/python manage.py issue_api_key NAME\n"
+        in out
+    )
+    assert (
+        "sign in with your account, or create one: DATABASE_URL=… .venv/bin/python manage.py create_admin NAME\n" in out
+    )
     assert [model.objects.count() for model in (Pet, APIKey, User)] == counts == [360, 1, 1]
 
 
@@ -95,7 +101,7 @@ def test_what_there_is_as_json(db: None) -> None:
     ready = {"address": "http://127.0.0.1:8000", "username": "admin"}
     assert first == ready | {"key": first["key"], "password": first["password"]}
     assert ApiClient(first["key"]).get("/v1/pets").status_code == 200
-    assert second == ready | {"key": None, "password": None}
+    assert second == ready | {"key": None, "username": None, "password": None}
 
 
 @pytest.mark.parametrize("environment", ["production", "staging"])

@@ -20,7 +20,7 @@ from history.naming import who
 from pets.models import ImportRun
 
 SHOWN = 20
-STOPPED = "Stopped. A part is undone. To go on: manage.py undo_import {}"
+STOPPED = "Stopped. {:,} of its animals are done. To undo the rest: manage.py undo_import {}"
 NOT_LOOKED_AT = "How many are left as they are shows only afterwards: there are too many to look at each of them."
 
 
@@ -45,14 +45,12 @@ class Command(StoreCommand):
             if dry_run:
                 self._report_plan(change, plan)
                 return
-            self.confirm(f"{_would(change, plan)}?", yes=False)
+            if plan.count:
+                self.confirm(f"{_would(change, plan)}?", yes=False)
         with ending():
-            try:
-                undo = undo_import(number, Progress(sys.stderr, shown=options["verbosity"] > 0))
-            except KeyboardInterrupt:
-                if Change.objects.filter(undo_of__imported=number, state=State.RUNNING).exists():
-                    raise ExitError(STOPPED.format(number), status=Exit.STOPPED) from None
-                raise
+            undo = undo_import(number, Progress(sys.stderr, shown=options["verbosity"] > 0))
+        if undo.state == State.STOPPED and undo.outcome:
+            raise ExitError(STOPPED.format(undo.passed, number), status=Exit.STOPPED)
         self._report(undo, ImportRun.objects.get(pk=number))
 
     def _report_plan(self, change: Change, plan: UndoPlan) -> None:

@@ -1,5 +1,6 @@
 """`manage.py prepare_development`: what `make run` does before it serves."""
 
+import os
 import secrets
 from contextlib import suppress
 from typing import Any
@@ -26,8 +27,8 @@ TEXT = """
 
   Press Ctrl-C to stop. Your data is kept.
 """
-KEY_WAS_SHOWN = "was shown once. To issue another: .venv/bin/python manage.py issue_api_key NAME"
-HAS_ACCOUNTS = "sign in with your account, or create one: .venv/bin/python manage.py create_admin NAME"
+KEY_WAS_SHOWN = "was shown once. To issue another: {}.venv/bin/python manage.py issue_api_key NAME"
+HAS_ACCOUNTS = "sign in with your account, or create one: {}.venv/bin/python manage.py create_admin NAME"
 
 
 class Command(StoreCommand):
@@ -52,9 +53,12 @@ class Command(StoreCommand):
             load_demo_catalogue()
         with self.printed_before_commit(VOID):
             address, key, password = _address(host, port), _first_key(), _first_password()
-            login = f"{STAFF_NAME} / {password}     (shown this once)" if password else HAS_ACCOUNTS
-            text = TEXT.format(address=address, key=key or KEY_WAS_SHOWN, login=login, sent=key or "<your key>")
-            self.show(text, {"address": address, "key": key, "username": STAFF_NAME, "password": password})
+            here = "".join(f"{name}=… " for name in ("DATABASE_URL", "DATABASE_URL_FILE") if os.environ.get(name))
+            login = f"{STAFF_NAME} / {password}     (shown this once)" if password else HAS_ACCOUNTS.format(here)
+            shown = {"address": address, "key": key or KEY_WAS_SHOWN.format(here), "login": login}
+            username = STAFF_NAME if password else None
+            result = {"address": address, "key": key, "username": username, "password": password}
+            self.show(TEXT.format(**shown, sent=key or "<your key>"), result)
 
 
 def _address(host: str, port: str) -> str:
