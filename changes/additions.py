@@ -56,8 +56,8 @@ def _gather_block(actor: str, hour: datetime) -> bool:
         locked = rows.select_for_update().order_by("history_id").values_list("history_id", "history_date")
         block: dict[int, datetime] = dict(locked[:BLOCK])
         is_full = len(block) == BLOCK
-        for undone in Change.objects.filter(undo_of_row__in=[*block]).values_list("undo_of_row", flat=True):
-            del block[undone]  # while this waited for its lock
+        undone = {*Change.objects.filter(undo_of_row__in=[*block]).values_list("undo_of_row", flat=True)}
+        block = {row: at for row, at in block.items() if row not in undone}  # undone while this waited for the lock
         of_hour = Change.objects.select_for_update(of=("self",)).filter(kind=Kind.ADDITION, who=actor, undoings=None)
         change = of_hour.filter(made_at__gte=hour, made_at__lt=hour + HOUR).first()
         if change is not None and change.undoings.exists():  # as above
