@@ -58,16 +58,16 @@ def _gather_block(actor: str, hour: datetime) -> bool:
         is_full = len(block) == BLOCK
         undone = {*Change.objects.filter(undo_of_row__in=[*block]).values_list("undo_of_row", flat=True)}
         block = {row: at for row, at in block.items() if row not in undone}  # undone while this waited for the lock
-        of_hour = Change.objects.select_for_update(of=("self",)).filter(kind=Kind.ADDITION, who=actor, undoings=None)
-        change = of_hour.filter(made_at__gte=hour, made_at__lt=hour + HOUR).first()
-        if change is not None and change.undoings.exists():  # as above
-            return True
+        change = of_requests([actor], hour, hour).select_for_update().first()  # the newest: those before were undone
+        if change is not None and change.undoings.exists():
+            change = None
         if len(block) < (1 if change else 2):
             return False
         change = change or Change.objects.create(kind=Kind.ADDITION, who=actor)
         Pet.history.filter(history_id__in=[*block]).update(change=change)
         change.added += len(block)
-        change.made_at = change.ended_at = max(hour if change.ended_at is None else change.made_at, *block.values())
+        latest = max(block.values())
+        change.made_at = change.ended_at = max(change.ended_at or latest, latest)
         change.save(update_fields=["added", "made_at", "ended_at"])
     return is_full
 

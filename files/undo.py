@@ -64,15 +64,13 @@ def undo_import(number: int, progress: Progress) -> Change:
 
 def _advance(number: int) -> bool:
     """Do the next block, and return whether the undo goes on. Someone can hold one of its animals for a while."""
-    for attempt in range(TRIES):
+    for _ in range(TRIES - 1):
         try:
             return undoing.advance(number)
         except DatabaseError:
-            if attempt == TRIES - 1:
-                raise
             disconnect()
             time.sleep(TRY_AGAIN)
-    return True
+    return undoing.advance(number)
 
 
 def _settled(change: Change, ended: list[int], error: BaseException) -> Change:

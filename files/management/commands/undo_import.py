@@ -49,7 +49,7 @@ class Command(StoreCommand):
                 self.confirm(f"{_would(change, plan)}?", yes=False)
         with ending():
             undo = undo_import(number, Progress(sys.stderr, shown=options["verbosity"] > 0))
-        if undo.state == State.STOPPED and undo.outcome:
+        if undo.state == State.STOPPED:
             raise ExitError(STOPPED.format(undo.passed, number), status=Exit.STOPPED)
         self._report(undo, ImportRun.objects.get(pk=number))
 
