@@ -85,7 +85,7 @@ def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
         message = "The file must be a JSON array of animals."
         raise FileError(message)
     for number in itertools.count(1):
-        if number == 1 and window.skip_blanks().startswith("]"):
+        if number == 1 and window.peek() == "]":
             window.take()
             break
         yield number, _cells(window.value(number), names, ignore_unknown=how.ignore_unknown)
@@ -100,41 +100,46 @@ def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
 
 
 class _Window:
-    """The part of a JSON text that is not read yet, as far as it was needed."""
+    """The part of a JSON text that was needed last, and where it is read on. Nothing is copied for a value."""
 
     def __init__(self, blocks: Iterator[str]) -> None:
-        self._blocks, self._text = blocks, ""
+        self._blocks, self._text, self._at = blocks, "", 0
 
-    def skip_blanks(self) -> str:
-        """Return what is behind the next blanks, "" at the end of the file."""
-        self._text = self._text.lstrip(BLANKS)
-        while not self._text and (block := next(self._blocks, "")):
-            self._text = block.lstrip(BLANKS)
-        return self._text
+    def peek(self) -> str:
+        """Return the next character that is no blank, "" at the end of the file."""
+        while True:
+            while (character := self._text[self._at : self._at + 1]) and character in BLANKS:
+                self._at += 1
+            if character or not self._refill():
+                return character
 
     def take(self) -> str:
         """Return the next character that is no blank, and step behind it."""
-        text = self.skip_blanks()
-        self._text = text[1:]
-        return text[:1]
+        character = self.peek()
+        self._at += 1
+        return character
 
     def value(self, number: int) -> Any:
         """Return the next value, the animal of this number, and step behind it; raises `FileError`."""
-        self.skip_blanks()
+        self.peek()
         while True:
             try:
-                value, end = DECODER.raw_decode(self._text)
+                value, end = DECODER.raw_decode(self._text, self._at)
             except (ValueError, RecursionError) as error:
-                if len(self._text) <= LONGEST_VALUE and (block := next(self._blocks, "")):
-                    self._text += block
+                if len(self._text) - self._at <= LONGEST_VALUE and self._refill():
                     continue
                 message = f"Animal {number:,} {_mistake(error)}, or has more than {LONGEST_VALUE:,} characters."
                 raise FileError(message) from None
-            if end == len(self._text) and (block := next(self._blocks, "")):  # a number may go on in it
-                self._text += block
+            if end == len(self._text) and self._refill():  # a number may go on in it
                 continue
-            self._text = self._text[end:]
+            self._at = end
             return value
+
+    def _refill(self) -> bool:
+        """Put the next block behind what is not read yet; return whether there was one."""
+        block = next(self._blocks, "")
+        self._text, self._at = self._text[self._at :] + block, 0
+        return bool(block)
 
 
 def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cells | DamagedRow:
