@@ -144,7 +144,7 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     page.get_by_role("button", name="Show what will change").click()
     expect(page.locator("#bulk-animals tbody tr")).to_have_count(4)
     yield "what a bulk change would do"
-    page.get_by_role("button", name="Change 4 animals").click()
+    page.get_by_role("button", name="Move 4 animals to Dogs").click()
     expect(page.locator(".messagelist")).to_contain_text("Moved 4 animals to Dogs.")
     yield "a list after a bulk change"
     undo_bulk_change = page.locator(".messagelist").get_by_role("link", name="Undo…").get_attribute("href") or ""

@@ -44,7 +44,7 @@ def choose(page: Page, action: str) -> None:
 def test_back_after_a_bulk_change_leads_to_its_record_and_then_to_the_list(office: Page, three: str) -> None:
     search(office, three)
     choose(office, "become_sold")
-    office.get_by_role("button", name="Change 3 animals").click()
+    office.get_by_role("button", name="Mark 3 animals sold").click()
     expect(office.locator(".messagelist")).to_contain_text("Marked 3 animals sold.")
     office.go_back()
     expect(office.locator(".messagelist")).to_contain_text("You have confirmed this already.")
@@ -109,7 +109,7 @@ def test_what_was_typed_is_saved_anyway(office: Page, second: Page, three: str) 
 def test_the_filters_of_activity_apply_when_they_are_chosen(office: Page, three: str) -> None:
     search(office, three)
     choose(office, "become_sold")
-    office.get_by_role("button", name="Change 3 animals").click()
+    office.get_by_role("button", name="Mark 3 animals sold").click()
     office.goto("/admin/activity/?kind=bulk+change")
     expect(office.get_by_role("button", name="Show")).to_be_hidden()
     office.get_by_label("Who", exact=True).select_option("people")

@@ -66,7 +66,7 @@ def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, serv
     tab_to(page, "Mark pending")
     press(page, "Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Mark 2 animals pending?")
-    tab_to(page, "Change 2 animals")
+    tab_to(page, "Mark 2 animals pending")
     press(page, "Enter")
     expect(page.locator(".messagelist")).to_contain_text("Marked 2 animals pending.")
 

@@ -63,7 +63,7 @@ def test_many_are_changed_and_changed_back(page: Page) -> None:
     for box in page.locator(".action-select").all():
         box.check()
     page.locator("button[value=become_sold]").click()
-    page.get_by_role("button", name="Change 2 animals").click()
+    page.get_by_role("button", name="Mark 2 animals sold").click()
     assert statuses(page, "Noscript litter") == ["Sold", "Sold"]
     page.goto("/admin/activity/?kind=bulk+change")
     page.locator(".list .rows p a").first.click()
