@@ -149,9 +149,9 @@ def test_a_large_file_is_stopped_left_and_found_again(office: Page, tmp_path: Pa
     expect(office.get_by_role("heading", level=1)).to_contain_text(": 20,000 added", timeout=120_000)
 
 
-def page_that_asks(page: Page, word: str) -> str:
+def page_that_asks(page: Page, word: str, price: str = "Price") -> str:
     """Send a supplier's sheet, which is not clear, and wait for the page that asks; return the name of the file."""
-    text = f"{word}: delivery 47\nPrinted 20 Nov 2026\n\nNo.;Pet name;Kind;State;Price\n"
+    text = f"{word}: delivery 47\nPrinted 20 Nov 2026\n\nNo.;Pet name;Kind;State;{price}\n"
     text += f"{word}1;Żółwik;Rabbits;;140,00\n{word}2;Śnieżka;Dogs;sold;9,50\n"
     page.goto(f"{IMPORTS}add/")
     file = {"name": f"{word}.csv", "mimeType": "text/csv", "buffer": text.encode("cp1250")}
