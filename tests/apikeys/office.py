@@ -17,7 +17,6 @@ NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expir
 KEPT = {"name": "Shop", "contact": "", "rate_limit": "", "expires_at_0": "keep", "expires_at_1": ""}
 """What the form of a key sends."""
 
-ACTIONS = ["change", "rotate", "revoke"]
 RATE = "A rate limit must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."
 
 

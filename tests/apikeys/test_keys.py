@@ -34,10 +34,6 @@ class TestGenerate:
         new = keys.generate(TEST)
         assert new.digest == keys.digest(new.text) == sha256(new.text.encode()).hexdigest()
 
-    def test_a_given_key_id_is_used(self) -> None:
-        new = keys.generate(TEST, key_id="AbCd1234")
-        assert (new.key_id, new.text[:18]) == ("AbCd1234", "pets_test_AbCd1234")
-
     def test_repr_hides_the_key(self) -> None:
         new = keys.generate(TEST)
         assert repr(new) == f"NewKey(key_id='{new.key_id}')"

@@ -4,14 +4,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
-from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey, RotationError
 from tests.factories import APIKeyFactory
 from tests.racing import patient
@@ -19,102 +16,9 @@ from tests.racing import patient
 pytestmark = pytest.mark.django_db
 
 DAY = timedelta(days=1)
-PASTS: dict[str, Callable[[], dict[str, Any]]] = {
-    "endless": dict,
-    "lasting": lambda: {"expires_at": timezone.now() + 90 * DAY},
-    "expiring": lambda: {"expires_at": timezone.now() + 3 * DAY},
-    "expired": lambda: {"expires_at": timezone.now() - DAY},
-    "revoked": lambda: {"revoked_at": timezone.now() - DAY},
-    "revoked, then expired": lambda: {"revoked_at": timezone.now() - 2 * DAY, "expires_at": timezone.now() - DAY},
-}
-
-
-@pytest.fixture
-def pasts() -> dict[str, APIKey]:
-    return {name: APIKeyFactory(name=name, **columns()) for name, columns in PASTS.items()}
-
-
-def names(queryset: Any) -> set[str]:
-    return {key.name for key in queryset}
-
-
-class TestFilters:
-    def test_each_names_the_keys_it_says(self, pasts: dict[str, APIKey]) -> None:
-        found = APIKey.objects.all()
-        assert len(pasts) == 6
-        assert names(found.active()) == {"endless", "lasting", "expiring"}
-        assert names(found.expiring_within(14 * DAY)) == {"expiring"}
-        assert names(found.expiring_within(365 * DAY)) == {"lasting", "expiring"}
-
-    @pytest.mark.parametrize(
-        ("past", "state"),
-        [
-            ("endless", "active"),
-            ("lasting", "active"),
-            ("expiring", "expiring"),
-            ("expired", "expired"),
-            ("revoked", "revoked"),
-            ("revoked, then expired", "revoked"),
-        ],
-    )
-    def test_state(self, pasts: dict[str, APIKey], past: str, state: str) -> None:
-        assert pasts[past].state == state
-        assert pasts[past].is_active == (pasts[past] in APIKey.objects.active())
-
-
-class TestIssue:
-    def test_stores_what_is_given(self, admin_user: User) -> None:
-        before = timezone.now()
-        expires_at = before + DAY
-        key, secret = APIKey.objects.issue(
-            name="Shop",
-            contact="shop@example.com",
-            scope="read",
-            rate_limit="600/min",
-            expires_at=expires_at,
-            created_by=admin_user,
-        )
-        stored = dict(APIKey.objects.values().get())
-        created_at: Any = stored.pop("created_at")
-        assert before <= created_at <= timezone.now()
-        assert stored == {
-            "id": key.pk,
-            "name": "Shop",
-            "contact": "shop@example.com",
-            "key_id": secret[10:18],
-            "digest": keys.digest(secret),
-            "scope": "read",
-            "rate_limit": "600/min",
-            "expires_at": expires_at,
-            "revoked_at": None,
-            "last_used_at": None,
-            "replaced_by_id": None,
-            "created_by_id": admin_user.pk,
-        }
-
-    @pytest.mark.parametrize(("prefix"), ["pets_live_", "pets_test_"])
-    def test_the_environment_decides_the_prefix(self, settings: Any, prefix: str) -> None:
-        settings.API_KEY_PREFIX = prefix
-        _, secret = APIKey.objects.issue(name="Shop")
-        assert keys.is_well_formed(secret, prefix=prefix)
 
 
 class TestRotate:
-    def test_both_keys_work_until_the_grace_is_over(self, admin_user: User) -> None:
-        old = APIKeyFactory(name="Shop", contact="shop@example.com", scope="read", rate_limit="5/s")
-        before = timezone.now()
-        new, secret = old.rotate(grace=DAY, created_by=admin_user)
-        old.refresh_from_db()
-        assert old.replaced_by == new
-        assert old.expires_at is not None
-        assert before + DAY <= old.expires_at <= timezone.now() + DAY
-        assert old.is_active
-        assert (new.name, new.contact, new.scope, new.rate_limit) == ("Shop", "shop@example.com", "read", "5/s")
-        assert (new.expires_at, new.revoked_at, new.last_used_at, new.replaced_by) == (None, None, None, None)
-        assert new.created_by == admin_user
-        assert new.digest == keys.digest(secret)
-        assert secret != old.secret
-
     def test_a_stale_instance_does_not_undo_a_revocation(self) -> None:
         stale = APIKeyFactory()
         APIKey.objects.get(pk=stale.pk).revoke()

@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl
 import pytest
 from django.conf import settings
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -20,12 +20,9 @@ from categories.models import Category
 from changes.admin import activity
 from files import queue, uploads
 from files.lock import only_import
-from files.run import NEAR_UNCONFIRMED
 from files.source import NO_TABLE
 from pets.models import ImportRun, ImportUpload, Pet
-from tests.days import today
 from tests.files.conftest import catalogue
-from tests.files.test_workbooks import FOREIGN, packed
 from tests.pets.office import member, text_of, work_off
 from tests.whole import CSV_HEADER, planned
 
@@ -482,14 +479,6 @@ def test_who_may_not_add_categories_cannot_by_a_file(category: Category) -> None
     assert not Category.objects.filter(name="Fish").exists()
 
 
-def test_who_loses_that_permission_after_the_preview_does_not_add_them(category: Category) -> None:
-    client = member("importer", "view_pet", "add_importrun", "add_category")
-    shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
-    User.objects.get().user_permissions.remove(Permission.objects.get(codename="add_category"))
-    assert confirm(client, shown).status_code == 403
-    assert not Category.objects.filter(name="Fish").exists()
-
-
 def test_what_is_done_is_what_was_shown(staff: Client, category: Category) -> None:
     pet = Pet.objects.create(name="Max", category=category, external_reference="A-1")
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
@@ -563,12 +552,6 @@ def test_what_the_sheet_hides_is_counted(staff: Client, category: Category) -> N
 
 
 ON_SECOND = workbook(["name", "category"], ["Rex", "Dogs"], title="Animals", hide=True)
-
-
-@pytest.mark.parametrize("kind", FOREIGN)
-def test_a_workbook_of_another_writer_is_imported(staff: Client, category: Category, kind: str) -> None:
-    confirm(staff, send(staff, packed(FOREIGN[kind]), "a.xlsx"))
-    assert catalogue() == [("Rex", "Dogs", "available", None), ("Tom", "Dogs", "available", None)]
 
 
 MAX = ("Max", "Dogs", "sold", "A-1")
@@ -818,78 +801,6 @@ def test_animals_that_the_file_lacks_are_named_and_kept(staff: Client, category:
     assert lacks(send(staff, content)).startswith("Nothing happens to it Animal 2 A-2 All animals")
 
 
-def test_a_default_takes_no_place_of_a_merged_cell(staff: Client, category: Category) -> None:
-    book = openpyxl.Workbook()
-    for row in (["Tier", "Art"], ["Ada", "Dogs"], ["Bob"]):
-        book.worksheets[0].append(row)
-    book.worksheets[0].merge_cells("B2:B3")
-    out = BytesIO()
-    book.save(out)
-    matching = send(staff, out.getvalue(), "a.xlsx")
-    chosen = {"column-0": "name", "column-1": "category", "category": "Dogs", "status": "available"}
-    shown = ended(
-        staff, staff.post(matching.request["PATH_INFO"], chosen | {"read": "::1", "header": "1", "merged": ""})
-    )
-    assert cells(shown, "plan") == planned(
-        ["2", "New", "Ada", "Dogs", "available", ""],
-        ["3", "Error", "This row can't be read."],
-        [
-            *["", ""],
-            "Cell B3 (category) is merged with B2. Unmerge the cells, and type into each what it should say.",
-        ],
-    )
-
-
-def test_cells_left_out_at_the_end_of_a_row_are_blank_and_an_id_is_digits(staff: Client, category: Category) -> None:
-    """The last column of our own template is the status."""
-    pet = Pet.objects.create(name="Max", category=category)
-    shown = send(staff, f"id;name;category;status\r\n;Rex;Dogs;sold\r\n;Mia;Dogs\r\n{pet.pk}.000;Evil;Dogs\r\n;Tom\r\n")
-    assert cells(shown, "plan") == planned(
-        ["2", "New", "Rex", "Dogs", "sold", ""],
-        ["3", "New", "Mia", "Dogs", "available", ""],
-        ["4", "Error", "Evil", "Dogs", "", ""],
-        ["", "", f"id &quot;{pet.pk}.000&quot; must be digits only."],
-        ["5", "Error", "Tom", "blank", "", ""],
-        ["", "", "category is required."],
-    )
-    file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
-    assert [line.count(";") for line in file.splitlines()] == [6, 6, 6]
-    confirm(staff, shown)
-    assert [name for name, *_ in catalogue()] == ["Max", "Rex", "Mia"]
-
-
-def test_a_column_that_is_left_out_can_be_short(staff: Client, category: Category) -> None:
-    matching = send(staff, "name;category;remarks\r\nRex;Dogs;shy\r\nMax;Dogs\r\n")
-    form = matching.context["form"]
-    fields = {f"column-{at}": column.meaning for at, column in enumerate(form.match.columns)}
-    shown = ended(staff, staff.post(matching.request["PATH_INFO"], fields | {"read": "::1", "header": "1"}))
-    assert [row[1:4] for row in cells(shown, "plan")] == [["New", "Rex", "Dogs"], ["New", "Max", "Dogs"]]
-
-
-SUPPLIER = {
-    "276098102345678": "2,76098E+14",
-    "4006381333931": "4,00638E+12",
-    "12E3": "1,20E+04",
-    "7%": "7,00 %",
-    "3. Jan": f"03.01.{today():%y}",
-    "2.50": "2,5",
-}
-"""What we have, and what a spreadsheet program in a country that writes a decimal comma saved."""
-
-
-@pytest.mark.parametrize("column", ["external_reference", "id"])
-def test_a_decimal_comma_must_be_confirmed(staff: Client, category: Category, column: str) -> None:
-    pets = [Pet.objects.create(name="Rex", category=category, external_reference=before) for before in SUPPLIER]
-    before = catalogue()
-    lines = [
-        f"{pet.pk if column == 'id' else ''};{text};Rex;Dogs" for pet, text in zip(pets, SUPPLIER.values(), strict=True)
-    ]
-    shown = send(staff, "\n".join(["id;external_reference;name;category", *lines]))
-    page = text_of(shown.content.decode())
-    assert page.count("Warning") - page.count("with a warning") == len(SUPPLIER)
-    assert (bool(why(confirm(staff, shown))), catalogue()) == (True, before)
-
-
 def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, category: Category) -> None:
     """Each kind of what looks wrong has its box."""
     pet = Pet.objects.create(name="Max", category=category, external_reference="R1")
@@ -1002,30 +913,6 @@ def test_rows_with_equal_errors_are_one_line(
     assert f'href="{page.request["PATH_INFO"]}">Match the values</a>' in shown.content.decode()
     values = [(each.text, each.rows) for column in page.context["form"].match.values for each in column.values]
     assert values == [("Hunde", 13), ("Katzen", 1)]
-
-
-def test_a_file_without_its_zeros_asks_before_it_adds_anything(staff: Client, category: Category) -> None:
-    for n in range(1, 21):
-        Pet.objects.create(name="Rex", category=category, external_reference=f"{n:05}")
-    shown = send(staff, HEADER + "".join(f"Rex,Dogs,sold,{n}\n" for n in range(1, 21)))
-    page = shown.content.decode()
-    assert "20 new references look like known ones" in page
-    assert [row[1] for row in cells(shown, "plan")[::2]] == ["Warning"] * 20
-    assert 'class="btn btn-primary"' not in page
-    assert why(confirm(staff, shown)) == NEAR_UNCONFIRMED
-    assert Pet.objects.count() == 20
-    assert ": 20 added" in confirm(staff, shown, accept_near="on").content.decode()
-    assert [pet.status for pet in Pet.objects.order_by("pk")[:20]] == ["available"] * 20
-    assert catalogue()[20:] == [("Rex", "Dogs", "sold", str(n)) for n in range(1, 21)]
-
-
-def test_an_import_waits_while_another_runs(staff: Client, category: Category) -> None:
-    shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
-    with only_import():
-        confirm(staff, shown)
-    assert catalogue() == []
-    work_off()
-    assert catalogue() == [("Rex", "Dogs", "available", None)]
 
 
 def test_names_that_look_wrong_must_be_confirmed(staff: Client, category: Category) -> None:

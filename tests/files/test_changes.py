@@ -1,14 +1,12 @@
 """What a person sees of the changes of an import before it happens, and what of them looks wrong."""
 
-from pathlib import Path
-
 import pytest
 
 from categories.models import Category
 from pets.models import ImportRun, Pet
 from tests.days import today
 from tests.factories import PetFactory
-from tests.files.conftest import Import, catalogue, command, history
+from tests.files.conftest import Import, catalogue, history
 from tests.whole import changed
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -86,47 +84,18 @@ def test_a_machine_is_told_the_same(run_import: Import, rex: Pet, tom: Pet) -> N
 
 
 YEAR = today().year
-ALTERED = [("00042", "42"), (" A-7", "A-7"), ("A-7\u00a0", "A-7"), ("'42", "42"), ("+A1", "0"), ("-A1-B2", "-5")]
-EDITED = [
-    ("00042", "43"),
-    ("A-1", "A-2"),
-    ("1/2", "3/4"),
-    ("Rex", "rex"),
-    ("1E5", "1E6"),
-    ("2026-01-02", "X"),
-    ("7", "A7"),
-    ("12:30", "12:31:00 PM"),
-    ("12:30", "12:30:00 AM"),
-    ("12:30", "12.3"),
-    ("$5", "6"),
-    ("-5", "0"),
-    ("A1", "0"),
-    ("@A1", "0"),
-]
 
 
-@pytest.mark.parametrize(("before", "after"), ALTERED)
-def test_a_reference_that_a_spreadsheet_altered_stops_the_import(
-    run_import: Import, dogs: Category, before: str, after: str
-) -> None:
-    pet = PetFactory(name="Rex", category=dogs, external_reference=before)
-    file = f"{HEADER}{pet.pk},{after},Rex,Dogs,available\n"
-    example = f'"{before}" → "{after}" (animal {pet.pk})'.replace("\u00a0", "\ufffd")
-    run = run_import(file)
-    assert (run.status, Pet.objects.get().external_reference) == (3, before)
+def test_a_reference_that_a_spreadsheet_altered_stops_the_import(run_import: Import, dogs: Category) -> None:
+    """`test_countries.py` has what else programs make of one."""
+    pet = PetFactory(name="Rex", category=dogs, external_reference="A-7\u00a0")
+    run = run_import(f"{HEADER}{pet.pk},A-7,Rex,Dogs,available\n")
+    example = f'"A-7\ufffd" → "A-7" (animal {pet.pk})'
+    assert (run.status, Pet.objects.get().external_reference) == (3, "A-7\u00a0")
     assert run.error == (
         f"1 reference or name looks altered by a spreadsheet program or a wrong encoding: {example}. Take the values from the file as it "
         f"was before. If they are right, use --accept-references. Nothing changed. ({ImportRun.objects.latest('pk')})"
     )
-
-
-@pytest.mark.parametrize(("before", "after"), EDITED)
-def test_a_reference_that_someone_edited_is_imported(
-    run_import: Import, dogs: Category, before: str, after: str
-) -> None:
-    pet = PetFactory(name="Rex", category=dogs, external_reference=before)
-    assert run_import(f"{HEADER}{pet.pk},{after},Rex,Dogs,available\n").status == 0
-    assert Pet.objects.get().external_reference == after
 
 
 @pytest.mark.parametrize(
@@ -251,18 +220,12 @@ def test_a_near_miss_is_found_beside_an_id_too_but_not_of_itself(run_import: Imp
 
 MISREAD = [
     ("Геша", "Ð“ÐµÑˆÐ°"),  # in cp1252
-    ("Żółwik", "Żółwik".encode().decode("cp1250")),
-    ("Геша", "Геша".encode().decode("cp1251")),
     ("Ё", "Ð\N{REPLACEMENT CHARACTER}"),
     ("Łatka", "Å\uf181atka"),  # as LibreOffice reads a byte that cp1252 does not have
     ("小白", "??"),
     ("Zoë", "Zo\N{REPLACEMENT CHARACTER}"),
     ("Żółwik, what?", "???wik, what?"),
     ("Şeker", "Þeker"),
-    ("Геша", "Геша".encode("koi8-u").decode("mac_cyrillic")),
-    ("Король", "Король".encode("iso8859-5").decode("cp1251")),
-    ("Żółwik", "Żółwik".encode().decode("mac_roman")),
-    ("Żółwik", "Żółwik".encode().decode("gbk")),
     ("小白", "小白".encode("gb18030").decode("cp949")),
     ("Gümüş", "G?m??"),
 ]
@@ -305,16 +268,3 @@ def test_a_name_of_a_new_animal_that_looks_wrong_is_a_warning(
     misread = {"line": 4, "reference": "A-7", "name": "ZoÃ«", "likely": "Zoë"}
     no_name = {"line": 5, "reference": "A-8", "name": "nil", "likely": None}
     assert told == {"count": 2, "first": [misread, no_name]}
-
-
-def test_an_export_in_a_wrong_encoding_stops_with_its_pairs(run_import: Import, dogs: Category, tmp_path: Path) -> None:
-    """An export was opened in a program that took it for cp1252, and saved as UTF-8."""
-    names = ["Геша", "Żółwik", "Rex", "Zoë", "小白"]
-    for name in names:
-        PetFactory(name=name, category=dogs)
-    export = tmp_path / "export.csv"
-    command("export_pets", str(export), "-v0")
-    wrong = "".join(bytes([byte]).decode("cp1252", "ignore") or "\ufffd" for byte in export.read_bytes())
-    result = run_import(wrong)
-    assert (result.status, sorted(Pet.objects.values_list("name", flat=True))) == (3, sorted(names))
-    assert result.error.startswith("4 references or names look altered by a spreadsheet program or a wrong encoding: ")

@@ -199,6 +199,17 @@ NOT_MADE = [
     ("Геша 1", "Геша 2"),
     ("12345678901234567", "12345678901234570"),
     ("12:30", "0.5208"),
+    ("00042", "43"),
+    ("A-1", "A-2"),
+    ("Rex", "rex"),
+    ("1E5", "1E6"),
+    ("7", "A7"),
+    ("12:30", "12:30:00 AM"),
+    ("12:30", "12.3"),
+    ("$5", "6"),
+    ("-5", "0"),
+    ("A1", "0"),
+    ("@A1", "0"),
 ]
 """What is in the catalogue, and another reference that no program makes of it."""
 
@@ -235,8 +246,11 @@ def test_what_a_program_made_replaces_no_reference(
 
 
 @pytest.mark.parametrize(("before", "other"), NOT_MADE)
-def test_what_no_program_makes_is_added(run_import: Import, dogs: Category, before: str, other: str) -> None:
-    PetFactory(name="Rex", category=dogs, external_reference=before)
+def test_what_no_program_makes_replaces_a_reference_or_is_added(
+    run_import: Import, dogs: Category, before: str, other: str
+) -> None:
+    pet = PetFactory(name="Rex", category=dogs, external_reference=before)
+    assert run_import(rows(("id", "external_reference"), (pet.pk, other)), "--dry-run").status == 0
     result = run_import(rows(("external_reference", "name", "category"), (other, "Max", "Dogs")))
     assert (result.status, [row[3] for row in catalogue()]) == (0, [before, other]), result.error
 

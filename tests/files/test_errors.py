@@ -2,14 +2,12 @@
 
 import codecs
 import hashlib
-import io
 import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 
 from categories.models import Category
@@ -204,15 +202,6 @@ def test_a_number_of_any_length_is_an_error_of_its_row(run_import: Import, dogs:
     assert result.error.splitlines()[0].endswith("must be a 64-bit integer.")
 
 
-@pytest.mark.parametrize("status", ["5", "null", "true", "[]"])
-def test_a_status_that_is_no_text_is_an_error_of_its_row(run_import: Import, dogs: Category, status: str) -> None:
-    result = run_import(f'[{{"name": "Rex", "category": "Dogs", "status": {status}}}]', name="a.json")
-    assert (result.status, result.error.splitlines()[0]) == (
-        3,
-        f"animal 1: status {status} must be one of available, pending, sold.",
-    )
-
-
 @pytest.mark.parametrize(
     ("number", "kept"),
     [
@@ -250,12 +239,6 @@ def test_staged_rows_are_rejected_as_they_were(run_import: Import, dogs: Categor
         "4,validation_failed,external_reference is the same animal as line 3. An animal can be in a file only once.,"
         f"A-2,{dogs.pk},Mia,\n"
     )
-
-
-def test_a_rejected_import_says_where_its_rows_are(run_import: Import, dogs: Category, rejects: Path) -> None:
-    result = run_import(ROWS, "--rejects", str(rejects))
-    assert result.error.splitlines()[-1] == f"The rejected rows are in {rejects}."
-    assert (result.status, rejects.read_text("utf-8-sig"), catalogue()) == (3, REJECTS, [])
 
 
 def test_no_error_no_file(run_import: Import, dogs: Category, rejects: Path) -> None:
@@ -452,29 +435,6 @@ def test_rejects_can_be_imported_with_the_options_of_the_file(
     assert sorted(name for name, *_ in catalogue()) == ["=1+1", "Géant", "Mimi", "Zoé"]
 
 
-def test_rejects_of_json_keep_the_names_of_the_file(run_import: Import, dogs: Category, rejects: Path) -> None:
-    options = ["--map", "Tier=name", "--ignore-unknown-columns"]
-    content = '{"Tier": "", "category": "Dogs", "more": 1}'
-    run_import(content.encode("utf-16"), *options, "--rejects", str(rejects), name="a.jsonl")
-    assert json.loads(rejects.read_text("utf-8-sig")) == {
-        "_line": "1",
-        "_code": "validation_failed",
-        "_message": "name must have 1 to 255 characters.",
-        "Tier": "",
-        "category": "Dogs",
-    }
-
-
 @pytest.mark.parametrize("given", ["Tier", "=name", "Tier=nmae"])
 def test_a_mapping_names_two_columns(given: str) -> None:
     assert "must be TITLE=COLUMN" in command("import_pets", "x", "--map", given).error
-
-
-def test_a_sheet_can_be_chosen(run_import: Import, dogs: Category) -> None:
-    book = openpyxl.Workbook()
-    book.create_sheet("Animals").append(["name", "category"])
-    book["Animals"].append(["Rex", "Dogs"])
-    file = io.BytesIO()
-    book.save(file)
-    assert run_import(file.getvalue(), "--sheet", "Animals", name="a.xlsx").status == 0
-    assert catalogue() == [("Rex", "Dogs", "available", None)]

@@ -24,7 +24,13 @@ from tests.pets.office import member, text_of, told, work_off
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-MANY = 6_000
+MANY, FEW = 6_000, 3
+
+
+@pytest.fixture(autouse=True)
+def _no_file_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that each waits for the process for work, also one of few rows."""
+    monkeypatch.setattr(queue, "SMALL", 0)
 
 
 def rows(count: int, start: int = 0) -> str:
@@ -80,14 +86,14 @@ def waiting(staff: Client, content: str) -> ImportUpload:
 
 
 def test_a_file_that_waits_can_be_stopped_and_checked_later(staff: Client, category: Category) -> None:
-    upload = waiting(staff, rows(MANY))
+    upload = waiting(staff, rows(FEW))
     page = f"{ADD}{upload.pk}/"
     assert staff.post(f"{page}stop/")["Location"] == page
     shown = staff.get(page)
     assert why(shown) == queue.STOPPED
     work_off()
     assert not ImportRun.objects.exists()
-    assert again(staff, shown).context["run"].created == MANY
+    assert again(staff, shown).context["run"].created == FEW
     assert ImportRun.objects.get().state == "dry run"
 
 
@@ -95,7 +101,7 @@ def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A signal ends the process, as the loop sends it once someone pressed Stop."""
-    upload = waiting(staff, rows(MANY))
+    upload = waiting(staff, rows(FEW))
 
     def pressed(_digest: str) -> None:
         staff.post(f"{ADD}{upload.pk}/stop/")
@@ -106,7 +112,7 @@ def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
         queue.do(upload.pk)
     shown = staff.get(f"{ADD}{upload.pk}/")
     assert (why(shown), Pet.objects.count()) == (queue.STOPPED, 0)
-    assert again(staff, shown).context["run"].created == MANY
+    assert again(staff, shown).context["run"].created == FEW
 
 
 @pytest.mark.sqlite("PostgreSQL has many writers")
@@ -124,7 +130,7 @@ def test_a_file_whose_process_ends_is_begun_again(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     """However often a signal ends it, as a deploy does; once if it is killed."""
-    upload = waiting(staff, rows(MANY))
+    upload = waiting(staff, rows(FEW))
     ended: type[BaseException] = {"signal": KeyboardInterrupt, "kill": SystemExit}[by]
 
     def end(_digest: str) -> None:
@@ -138,7 +144,7 @@ def test_a_file_whose_process_ends_is_begun_again(
     if by == "signal":
         assert ImportUpload.objects.get().work["state"] == "waiting"
         work_off()
-        assert staff.get(f"{ADD}{upload.pk}/").context["run"].created == MANY
+        assert staff.get(f"{ADD}{upload.pk}/").context["run"].created == FEW
     else:
         assert why(staff.get(f"{ADD}{upload.pk}/")) == queue.INTERRUPTED
     assert Pet.objects.count() == 0
@@ -147,7 +153,7 @@ def test_a_file_whose_process_ends_is_begun_again(
 def test_a_file_whose_database_goes_away_is_begun_again(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upload = waiting(staff, rows(MANY))
+    upload = waiting(staff, rows(FEW))
 
     def lose(_digest: str) -> None:
         raise OperationalError
@@ -157,13 +163,13 @@ def test_a_file_whose_database_goes_away_is_begun_again(
         queue.do(upload.pk)
     assert ImportUpload.objects.get().waits_since is not None
     work_off()
-    assert staff.get(f"{ADD}{upload.pk}/").context["run"].created == MANY
+    assert staff.get(f"{ADD}{upload.pk}/").context["run"].created == FEW
 
 
 def test_a_file_that_was_begun_again_says_so(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upload = waiting(staff, rows(MANY))
+    upload = waiting(staff, rows(FEW))
     with monkeypatch.context() as patch:
         patch.setattr(queue, "import_of", lambda _digest: sys.exit(1))
         for _ in range(2):
@@ -188,7 +194,7 @@ def test_a_file_that_was_begun_again_says_so(
 def test_a_page_says_how_far_it_is(
     staff: Client, category: Category, checks: bool, progress: dict[str, Any], said: str
 ) -> None:
-    upload = waiting(staff, rows(MANY))
+    upload = waiting(staff, rows(FEW))
     now = timezone.now()
     times = {
         "begun_at": (now - timedelta(seconds=9)).isoformat(),
@@ -204,12 +210,12 @@ def test_a_page_says_how_far_it_is(
 
 @pytest.mark.parametrize(
     ("confirmed", "message"),
-    [(False, "“friday.csv” is checked."), (True, f"Imported friday.csv: {MANY:,} added.")],
+    [(False, "“friday.csv” is checked."), (True, f"Imported friday.csv: {FEW} added.")],
 )
 def test_a_long_check_and_import_say_that_they_ended(
     staff: Client, category: Category, confirmed: bool, message: str
 ) -> None:
-    page = sent(staff, rows(MANY)).url
+    page = sent(staff, rows(FEW)).url
     if confirmed:
         work_off()
         staff.post(f"{page}confirm/", {"digest": staff.get(page).context["work"]["digest"]})
@@ -222,10 +228,10 @@ def test_a_long_check_and_import_say_that_they_ended(
 
 
 def test_a_check_that_could_not_be_done(staff: Client, category: Category) -> None:
-    page = sent(staff, rows(MANY)).url
+    page = sent(staff, rows(FEW)).url
     ImportUpload.objects.update(work={"state": "failed", "why": "It failed. Nothing changed."}, waits_since=None)
     assert told(staff.get(page)) == []
-    sent(staff, rows(MANY) + "Max,Dogs,available,L-X\n")
+    sent(staff, rows(FEW) + "Max,Dogs,available,L-X\n")
     ImportUpload.objects.update(work={"state": "failed", "why": "It failed. Nothing changed."}, waits_since=None)
     assert told(staff.get("/admin/")) == ["It failed. Nothing changed."]
 
@@ -253,7 +259,7 @@ def test_one_import_runs_at_a_time_and_the_second_waits_for_it(staff: Client, ca
 @pytest.mark.parametrize("right", ["add_importrun", "add_category"])
 def test_someone_who_lost_the_right_meanwhile_imports_nothing(category: Category, right: str) -> None:
     anna = member("anna", "view_pet", "add_importrun", "add_category")
-    upload = waiting(anna, rows(MANY))
+    upload = waiting(anna, rows(FEW))
     ImportUpload.objects.update(options=upload.options | {"create_categories": True})
     User.objects.get(username="anna").user_permissions.remove(Permission.objects.get(codename=right))
     work_off()

@@ -12,7 +12,6 @@ from pets.columns import COLUMNS, RowValues
 from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.files.conftest import Import, catalogue, command, counts, history
-from tests.whole import lines
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -256,12 +255,6 @@ def test_the_row_of_an_import_has_the_columns_of_an_animal() -> None:
     assert stored - {"id", "created_at", "updated_at"} == {column.name for column in COLUMNS}
 
 
-@pytest.mark.parametrize("status", ["Available", "AVAILABLE"])
-def test_case_does_not_matter_in_a_status(run_import: Import, dogs: Category, status: str) -> None:
-    assert run_import(f"name,category,status\nRex,Dogs,{status}\n").status == 0
-    assert catalogue() == [("Rex", "Dogs", "available", None)]
-
-
 @pytest.mark.parametrize("status", [" available ", "available\u00a0"])
 def test_blanks_around_a_status_are_never_trimmed(run_import: Import, dogs: Category, status: str) -> None:
     assert run_import(f"name,category,status\nRex,Dogs,{status}\n").status == 3
@@ -270,11 +263,15 @@ def test_blanks_around_a_status_are_never_trimmed(run_import: Import, dogs: Cate
 
 @pytest.mark.parametrize(
     ("name", "similar"),
-    [("dogs", "Dogs"), ("Dgos", "Dogs"), ("Dogs ", "Dogs"), ("Dog", "Dogs"), ("Doggs", "Dogs"), ("Dofs", "Dogs")],
+    [
+        *((name, "Dogs") for name in ("dogs", "Dgos", "Dogs ", "Dog", "Doggs", "Dofs")),
+        ("Rabxbits", "Rabbits"),
+    ],
 )
 def test_a_category_that_looks_like_a_typo_is_created_by_force_only(
     run_import: Import, dogs: Category, name: str, similar: str
 ) -> None:
+    CategoryFactory(name="Rabbits")
     content = f"name,category\nRex,{name}\n"
     assert run_import(content).error.splitlines()[0] == (
         f'line 2: category "{name}" does not exist. Did you mean "{similar}"?'
@@ -285,13 +282,6 @@ def test_a_category_that_looks_like_a_typo_is_created_by_force_only(
     told = run_import(content, "--create-categories=force", "--dry-run", "--json").json
     assert told["new_category_names"] == [name]
     assert run_import(content, "--create-categories=force").out.splitlines()[1] == f'New categories: "{name}".'
-
-
-def test_a_letter_too_many_in_the_middle_is_a_typo(run_import: Import) -> None:
-    CategoryFactory(name="Rabbits")
-    assert run_import("name,category\nRex,Rabxbits\n").error.splitlines()[0] == (
-        'line 2: category "Rabxbits" does not exist. Did you mean "Rabbits"?'
-    )
 
 
 @pytest.mark.parametrize("name", ["Logs", "Cats", "Dodos", "Wolves", "Dogs 2", "犬"])
@@ -344,14 +334,6 @@ def test_a_value_is_shown_shortened_and_printable(run_import: Import, dogs: Cate
     ]
 
 
-def test_animals_of_several_categories_are_exported(tmp_path: Path, rex: Pet) -> None:
-    for name in ("Cats", "Fish"):
-        PetFactory(name=name, category=Category.objects.create(name=name))
-    file = tmp_path / "a.csv"
-    command("export_pets", str(file), "--no-ids", "--category", "Dogs", "--category", "Fish", "-v0")
-    assert file.read_text().splitlines()[1:] == lines([",Rex,Dogs,available", ",Fish,Fish,available"])
-
-
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])
 def test_animals_that_the_file_lacks_are_listed_and_kept(
     run_import: Import, rex: Pet, tom: Pet, dogs: Category, options: list[str]
@@ -390,13 +372,9 @@ def test_only_the_first_of_many_missing_animals_are_listed(run_import: Import, d
     assert lines[-2:] == [f"  animal {first.pk + 19}: Animal 19", "  … and 100 more."]
     told = run_import(HEADER, "--missing", "report", "--json", "--allow-empty").json
     assert (told["missing_count"], len(told["missing"])) == (120, 100)
+    Pet.objects.filter(pk__gt=first.pk + 19).delete()
+    assert run_import(HEADER, "--missing", "report", "--allow-empty").out.endswith(f"{first.pk + 19}: Animal 19\n")
     assert "missing" not in run_import(HEADER, "--json").json
-
-
-def test_twenty_missing_animals_are_all_listed(run_import: Import, dogs: Category) -> None:
-    Pet.objects.bulk_create([Pet(name=f"Animal {number}", category=dogs) for number in range(20)])
-    lines = run_import(HEADER, "--missing", "report", "--allow-empty").out.splitlines()
-    assert (len(lines), lines[-1].partition(": ")[2]) == (22, "Animal 19")
 
 
 def test_the_counts_of_matched_rows_are_recorded(run_import: Import, rex: Pet, tom: Pet) -> None:

@@ -247,17 +247,6 @@ def test_a_mistake_in_the_header_is_explained(header: str, how: Reading, mistake
     assert str(error.value) == f"The header cannot be used. {mistake} {COLUMNS}"
 
 
-def test_a_mistake_in_the_names_of_json_is_explained() -> None:
-    (_, unknown), (_, both) = rows_of(
-        b'{"nmae": "Rex", "category": "Dogs"}\n{"Tier": "Rex", "name": "Mia", "category": "Dogs"}',
-        Reading(mapping=NAMES),
-    )
-    assert isinstance(unknown, DamagedRow)
-    assert isinstance(both, DamagedRow)
-    assert unknown.message == f'Unknown column: "nmae". Did you mean name? {COLUMNS}'
-    assert both.message == 'The field "name" is there twice.'
-
-
 def test_a_first_line_that_is_cut_short_is_one_row() -> None:
     (line, cut), (_, rex) = rows_of(b'{"name": "Re\n' + json.dumps(REX).encode())
     assert (line, rex) == (1, REX)

@@ -10,7 +10,6 @@ from openpyxl import Workbook
 from categories.models import Category
 from pets.models import ImportRun, Pet
 from tests.files.conftest import Import, catalogue, command
-from tests.files.test_workbooks import FOREIGN, packed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -269,13 +268,6 @@ def test_what_is_not_utf_8_is_shown_as_it_would_read(run_import: Import, encodin
     start = codecs.BOM_UTF8 if encoding else b""
     result = run_import(start + b"name,category\nRex,Dogs\n" + "Biała Śnieżka,Dogs\n".encode("cp1250"))
     assert result.error.startswith(f"Line 3 is not text in UTF-8.{advice}")
-
-
-@pytest.mark.parametrize("kind", FOREIGN)
-@pytest.mark.usefixtures("dogs")
-def test_a_workbook_of_another_writer_is_imported(run_import: Import, kind: str) -> None:
-    assert run_import(packed(FOREIGN[kind]), name="a.xlsx").error == ""
-    assert catalogue() == [("Rex", "Dogs", "available", None), ("Tom", "Dogs", "available", None)]
 
 
 TURKISH = ("Şeker", "Paşa", "Gümüş", "Ağaç")

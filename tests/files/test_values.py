@@ -276,14 +276,6 @@ def test_only_the_beginning_of_a_file_is_looked_at(staff: Client, monkeypatch: p
     assert (shown.context["run"].rejected, shown.context["to_import"]) == (1, 2)
 
 
-def test_names_of_any_letters_are_only_text(staff: Client) -> None:
-    name = '<script>alert(1)</script> "&\u202e'
-    page = asked(staff, f'name,category\n=1+1,"{name.replace(chr(34), chr(34) * 2)}"\n')
-    assert "<script>alert" not in page.content.decode()
-    confirm(staff, answer(staff, page, **{field.html_name: "+" for field in fields(page).values()}))
-    assert catalogue() == [("=1+1", name, "available", None)]
-
-
 @pytest.mark.parametrize(
     ("given_options", "status", "sentence"),
     [
