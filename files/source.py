@@ -1,14 +1,12 @@
 """A file of any supported kind as a stream of text or, for a workbook, of bytes."""
 
 import codecs
-import gzip
 import hashlib
 import io
 import os
 import re
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
@@ -23,7 +21,7 @@ FORMATS = ("csv", "json", "jsonl", "xlsx")
 LONGEST_LINE = 512 * 1024
 """Characters that a line, or a row of several lines, may have: a row takes up to 100 times as many bytes of memory."""
 
-MAX_UNPACKED = 20 * 1000**3  # bytes of a compressed file, or of a pipe, that are read
+MOST_PIPED = 20 * 1000**3  # bytes of a pipe that are read
 
 BOMS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -50,7 +48,6 @@ NO_TABLE = (
     "without a password. If the file is packed, unpack it first."
 )
 EMPTY = "The file is empty."
-TOO_MUCH = "The file has more than {most:,} bytes when it is unpacked."
 CHANGED = "The file changed while it was read. Import it again when it is complete."
 
 
@@ -60,15 +57,13 @@ class Source:
     def __init__(self, name: str, raw: IO[bytes]) -> None:
         """`raw` can be rewound; the caller closes it."""
         self.name = name
-        self.raw = raw  # the file as it is stored, perhaps compressed
-        self.size = raw.seek(0, io.SEEK_END)  # bytes of `raw`, to show progress
+        self.raw = raw
+        self.size = raw.seek(0, io.SEEK_END)
         self._stamp = self._last_written()
-        raw.seek(0)
-        self._zipped = raw.read(2) == GZIP
 
     @cached_property
     def sha256(self) -> str:
-        """The digest of the file as it is stored, in hexadecimal."""
+        """The digest of the file, in hexadecimal."""
         return self._digest()
 
     def reject_changes(self) -> None:
@@ -84,23 +79,9 @@ class Source:
             return False
 
     def open(self) -> IO[bytes]:
-        """Return the file from its beginning, unpacked. What an earlier call returned cannot be read any more.
-
-        Each call has a decompressor of its own. It would not notice if `raw` were rewound under it.
-        """
+        """Return the file from its beginning. What an earlier call returned is there too."""
         self.raw.seek(0)
-        return cast("IO[bytes]", _Unpacked(fileobj=self.raw)) if self._zipped else self.raw
-
-    @contextmanager
-    def unpacked(self, most: int) -> Iterator[IO[bytes]]:
-        """Give the file unpacked, to be read in any order; raises `FileError` if it has more bytes than `most`."""
-        if not self._zipped:
-            yield self.open()
-            return
-        with _readable():
-            copy = _copy(self.open(), most)
-        with copy:
-            yield copy
+        return self.raw
 
     def beginning(self) -> bytes:
         """Return the first bytes, enough to recognise the format; raises `FileError` if the file is empty."""
@@ -118,7 +99,7 @@ class Source:
         text = start.decode(self.encoding(encoding), errors="ignore").lstrip()
         controls = sum(byte < 0x20 and byte not in b"\t\n\f\r\x1b" for byte in start)
         is_binary = controls > max(MOST_CONTROLS, len(start) / 20) and encoding is None and self.encoding() == "utf-8"
-        if is_binary or DOCUMENT.match(text):
+        if is_binary or start.startswith(GZIP) or DOCUMENT.match(text):
             raise FileError(NO_TABLE)
         return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
 
@@ -213,24 +194,6 @@ class Source:
         return status.st_size, status.st_mtime_ns
 
 
-class _Unpacked(gzip.GzipFile):
-    """What a gzip file holds; raises `FileError` if that is more than `MAX_UNPACKED` bytes."""
-
-    _count = 0
-
-    def read(self, size: int | None = -1) -> bytes:
-        return self._counted(super().read(size))
-
-    def read1(self, size: int = -1) -> bytes:
-        return self._counted(super().read1(size))
-
-    def _counted(self, block: bytes) -> bytes:
-        self._count += len(block)
-        if self._count > MAX_UNPACKED:
-            raise FileError(TOO_MUCH.format(most=MAX_UNPACKED))
-        return block
-
-
 def _reject_long(lines: list[str], rest: str, before: int) -> None:
     """Raise `FileError` for a line that is too long; `before`: how many lines there were before these."""
     if len(rest) + sum(map(len, lines)) < LONGEST_LINE:
@@ -282,13 +245,14 @@ def open_source(name: str) -> Iterator[Source]:
         yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw)
 
 
-def _copy(file: IO[bytes], most: int = MAX_UNPACKED) -> IO[bytes]:
-    """Return a copy of what cannot be read in any order, such as a pipe; raises `FileError` for one without an end."""
+def _copy(pipe: IO[bytes]) -> IO[bytes]:
+    """Return a copy that can be read from its beginning again; raises `FileError` for a pipe without an end."""
     with ExitStack() as unless_complete:
         copy = unless_complete.enter_context(tempfile.TemporaryFile())
-        while block := file.read(BLOCK):
-            if copy.write(block) and copy.tell() > most:
-                raise FileError(TOO_MUCH.format(most=most))
+        while block := pipe.read(BLOCK):
+            if copy.write(block) and copy.tell() > MOST_PIPED:
+                message = f"The file has more than {MOST_PIPED:,} bytes."
+                raise FileError(message)
         unless_complete.pop_all()
     return cast("IO[bytes]", copy)
 
@@ -298,9 +262,6 @@ def _readable() -> Iterator[None]:
     """Turn what reading can raise into a `FileError`."""
     try:
         yield
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        message = "The gzip file is damaged or was cut short."
-        raise FileError(message) from None
     except OSError as error:
         message = f"The file cannot be read: {error.strerror or error}."
         raise FileError(message) from None

@@ -17,7 +17,7 @@ from files.matching import Choice, Match, match, remember, understood
 from files.options import Options, Sender
 from files.readers import read
 from files.readers.rows import Reading
-from files.source import GZIP, Source
+from files.source import Source
 from pets.columns import CATEGORY, REFERENCE
 from pets.models import ImportUpload, UploadPart
 
@@ -35,7 +35,6 @@ KEPT = timedelta(days=1)
 
 PART = 1024 * 1024  # bytes of a file in one row: the database's driver holds three times as many
 TOO_LARGE = "The file has {bytes:,} bytes. Files here can have at most 25 MB."
-COMPRESSED = "The file is compressed with gzip; send it as it was before."
 
 
 def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], user: Any) -> ImportUpload:
@@ -43,13 +42,10 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], user: Any) -> Imp
     if (size := file.size or 0) > settings.LARGEST_UPLOAD:  # before it is read: it may be of any size
         raise ImportRejectedError(TOO_LARGE.format(bytes=size))
     parts = iter(lambda: file.read(PART), b"")
-    content = next(parts, b"")
-    if content.startswith(GZIP):
-        raise ImportRejectedError(COMPRESSED)
     ImportUpload.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
     with transaction.atomic():
         upload = ImportUpload.objects.create(
-            uploaded_by=user, file_name=(file.name or "")[:255], content=content, options=chosen
+            uploaded_by=user, file_name=(file.name or "")[:255], content=next(parts, b""), options=chosen
         )
         for part in parts:
             UploadPart.objects.create(upload=upload, content=part)

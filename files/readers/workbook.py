@@ -239,8 +239,8 @@ def _shown_rows(source: Source, how: Reading, hidden: list[range]) -> Iterator[_
 
 @contextmanager
 def _opened(source: Source, how: Reading) -> Iterator[Book]:
-    with _readable_workbook(), source.unpacked(how.largest_workbook) as file, tempfile.TemporaryFile() as strings_file:
-        yield Book(Package(file, how.largest_workbook), strings_file)
+    with _readable_workbook(), tempfile.TemporaryFile() as strings_file:
+        yield Book(Package(source.open(), how.largest_workbook), strings_file)
 
 
 def _rows_of(book: Book, part: str, hidden: list[range]) -> Iterator[_Row]:

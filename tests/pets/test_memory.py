@@ -1,6 +1,5 @@
 """How much memory a command takes at most, whatever the number of animals or the file."""
 
-import gzip
 import os
 import random
 import string
@@ -72,7 +71,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "many cells": lambda: HEADER + (b"ab," * 170_000 + b"b\n") * 120,
     "long numbers": lambda: OBJECT + (b'{"name": [' + b"1.5," * 130_000 + b"1]}\n") * 30,
     "many names": lambda: OBJECT + b"{" + b",".join(b'"%d": []' % number for number in range(40_000)) + b"}\n",
-    "a long value": lambda: OBJECT + (b'{"name": "' + "\U0001f600".encode() * 520_000 + b'"}\n') * 100,
+    "a long value": lambda: OBJECT + (b'{"name": "' + "\U0001f600".encode() * 520_000 + b'"}\n') * 30,
     "long rows of a workbook": lambda: workbook(["name", "category"], *[["x" * 32_000] * 30] * 120),
     "new categories": categories_of_letters,
 }
@@ -83,8 +82,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("content", HOSTILE)
 def test_a_file_that_is_made_to_take_memory_takes_little(tmp_path: Path, content: str) -> None:
     file = tmp_path / "animals"
-    made = HOSTILE[content]()
-    file.write_bytes(made if made.startswith(b"PK") else gzip.compress(made))
+    file.write_bytes(HOSTILE[content]())
     _, size = peak("import_pets", str(file), "--on-error", "skip", "--create-categories")
     assert size <= MOST_OF_HOSTILE
 

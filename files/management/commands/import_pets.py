@@ -180,7 +180,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 class Command(StoreCommand):
     help = (
-        "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row with the id or the "
+        "Import animals from a file: CSV, JSON, JSON lines or XLSX. A row with the id or the "
         "external_reference of an animal changes it; every other row adds one. All or nothing: docs/import-commands.md."
         " Hide the progress with -v0."
     )
