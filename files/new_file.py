@@ -47,8 +47,6 @@ class WholeFile:
 
     def publish(self) -> None:
         """Give the file its name, both on the disk when this returns; raises `FileInTheWayError` and `OSError`."""
-        if self.published:
-            return
         self.file.flush()
         mode = _reject_what_is_in_the_way(self._path, replace=self._replace)
         if mode is not None:
@@ -61,13 +59,6 @@ class WholeFile:
             os.fsync(folder)
         finally:
             os.close(folder)
-
-    def withdraw(self) -> None:
-        """Remove the published file."""
-        if self.published:
-            self.published = False
-            with suppress(OSError):
-                self._path.unlink()
 
     def close(self) -> None:
         """Close it; nothing is left of a file that was not published."""

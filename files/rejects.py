@@ -1,26 +1,22 @@
 """Counts the errors of an import and keeps the rejected rows in a file that you can fix and import."""
 
 import csv
-import hashlib
 import io
 import json
-import os
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from files.errors import ImportRejectedError, RowError, printable
 from files.new_file import FileInTheWayError, WholeFile
 from files.readers.header import LONGEST_WORD, REMARKS, WORDS, plain
 from files.readers.rows import Cells, DamagedRow, Table
-from files.source import Source
 from files.spreadsheets import guarded
 from pets.columns import HEADERS
-from pets.models import ImportRun
 
 SHOWN = 100  # errors that are kept in memory to be shown; the file of rejects holds all
 MOST_FOREIGN = 1_000  # values that are counted
@@ -64,68 +60,39 @@ class Rejects:
         if self.file is not None:
             self.file.add(errors, cells)
         if self._at_most is not None and self.count > self._at_most:
-            self.publish(keep=True)
+            self.publish()
             message = f"More than {self._at_most:,} rows have errors."
             raise ImportRejectedError(message)
 
-    def publish(self, *, keep: bool = False) -> None:
-        """Give the file its name; raises `ImportRejectedError` if that cannot be done. `keep`: it stays in any case."""
-        if self.file is not None:
+    def publish(self) -> None:
+        """Give the file its name, whatever becomes of the import; raises `ImportRejectedError`."""
+        if self.file is not None and self.count:
             self.file.publish()
-            self.file.kept |= keep
-
-
-IN_THE_WAY = "{path} exists already. Choose another name."
-NO_FOLDER = "The working folder no longer exists. Change to another folder."
 
 
 class RejectsFile:
     """CSV with the columns and delimiter of the import behind `_line`, `_code` and `_message`, or JSON lines.
 
-    The remarks are in front, so that a row with too many cells can still be fixed. It is there once it has a row. One
-    that is still as an earlier dry run wrote it is replaced. `publish` gives it its name; it is removed again when the
-    `with` block ends, unless it is `kept`.
+    The remarks are in front, so that a row with too many cells can still be fixed.
     """
 
-    def __init__(self, path: Path, source: Source, table: Table, *, formula_safe: bool) -> None:
+    def __init__(self, path: Path, table: Table, *, formula_safe: bool) -> None:
         """Raise `ImportRejectedError`, before any row is read, if no file can be written there."""
-        try:
-            self.path = path.absolute()
-        except FileNotFoundError:
-            raise ImportRejectedError(NO_FOLDER) from None
-        self.kept = False
-        self.sha256 = ""  # of the published file, in hexadecimal
-        self._whole: WholeFile | None = None
-        self._formula_safe = formula_safe
-        self._table = table
-        self._text: io.TextIOWrapper | None = None
+        self.path, self._table, self._formula_safe = path, table, formula_safe
+        # The mark is for Excel, and for an import with the same options, if they name another encoding.
+        encoding = "utf-8" if table.header is None and table.encoding.startswith("utf-8") else "utf-8-sig"
         with self._sentences():
-            self._reject_unusable(source)
-            self._reject_what_is_in_the_way()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Close it, and remove it unless it is kept; nothing here can fail."""
-        if self._whole is not None:
-            if not self.kept:
-                self._whole.withdraw()
-            self._whole.close()
+            str(path).encode()  # as its name is recorded
+            self.path = path.absolute()
+            self._whole = WholeFile(self.path, replace=False)
+        self._text = io.TextIOWrapper(self._whole.file, encoding=encoding, errors="backslashreplace", newline="")
+        # csv quotes a cell with a carriage return only if its own line ends have one.
+        self._csv = csv.writer(self._text, delimiter=table.delimiter, lineterminator="\r\n")
+        if table.header is not None:
+            self._csv.writerow([*REMARKS, *(table.titles.get(each, each) for each in table.header if _kept(each))])
 
     def add(self, errors: Sequence[RowError], cells: Cells | DamagedRow) -> None:
-        """Add a row; the first one opens the file."""
         table = self._table
-        if self._text is None:
-            # The mark is for Excel, and for an import with the same options, if they name another encoding.
-            encoding = "utf-8" if table.header is None and table.encoding.startswith("utf-8") else "utf-8-sig"
-            with self._sentences():
-                self._whole = WholeFile(self.path, replace=self.path.exists())
-            self._text = io.TextIOWrapper(self._whole.file, encoding=encoding, errors="backslashreplace", newline="")
-            # csv quotes a cell with a carriage return only if its own line ends have one.
-            self._csv = csv.writer(self._text, delimiter=table.delimiter, lineterminator="\r\n")
-            if table.header is not None:
-                self._csv.writerow([*REMARKS, *(table.titles.get(each, each) for each in table.header if _kept(each))])
         remarks = (str(errors[0].line), errors[0].code, " ".join(error.sentence for error in errors))
         with self._sentences():
             if table.header is not None:
@@ -133,16 +100,18 @@ class RejectsFile:
             else:
                 self._text.write(f"{_json(remarks, cells, table.titles)}\n")
 
+    @property
+    def published(self) -> bool:
+        return self._whole.published
+
     def publish(self) -> None:
-        """Give it its name, complete and on the disk; raises `ImportRejectedError` if that cannot be done."""
-        if self._text is None or self._whole is None:
-            return
         with self._sentences():
             self._text.flush()
-            self.sha256 = _sha256(os.dup(self._text.fileno()))
-            if not self._whole.published:
-                self._reject_what_is_in_the_way()  # someone may have written it since
             self._whole.publish()
+
+    def close(self) -> None:
+        """Close it; nothing is left of one that was not published, and nothing here can fail."""
+        self._whole.close()
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -150,41 +119,12 @@ class RejectsFile:
         try:
             yield
         except FileInTheWayError:
-            raise ImportRejectedError(IN_THE_WAY.format(path=self.path)) from None
-        except OSError as error:
-            message = f"{printable(str(self.path), 200)} cannot be written: {error.strerror or error}."
+            message = f"{self.path} exists already. Choose another name."
             raise ImportRejectedError(message) from None
-
-    def _reject_unusable(self, source: Source) -> None:
-        path = self.path
-        try:
-            str(path).encode()
-        except UnicodeEncodeError:
-            message = f"The name {printable(str(path))} is not UTF-8. Choose another name."
+        except (OSError, UnicodeEncodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error.reason
+            message = f"{printable(str(self.path), 200)} cannot be written: {reason}."
             raise ImportRejectedError(message) from None
-        if path.is_dir():
-            message = f"{path} is a folder. Name a new file in it."
-        elif source.is_at(path):
-            message = f"{path} is the file that is imported. Choose another name."
-        elif path.exists() and not path.is_file():
-            message = f"{path} is a device or a pipe. Name a new file."
-        elif not path.parent.is_dir():
-            message = f"The folder of {path} does not exist."
-        else:
-            return
-        raise ImportRejectedError(message)
-
-    def _reject_what_is_in_the_way(self) -> None:
-        if self.path.exists() and not self._may_replace():
-            raise ImportRejectedError(IN_THE_WAY.format(path=self.path))
-
-    def _may_replace(self) -> bool:
-        """Return whether a dry run was the last to write the file, and nobody has changed it since."""
-        last = ImportRun.objects.filter(rejects=str(self.path)).first()
-        try:
-            return last is not None and last.options["dry_run"] and _sha256(self.path) == last.rejects_sha256
-        except OSError:
-            return False
 
     def _texts(self, header: Sequence[str], cells: Cells | DamagedRow) -> Iterable[str]:
         if isinstance(cells, DamagedRow):
@@ -195,12 +135,6 @@ class RejectsFile:
             return [str(cell) for column, cell in zip(columns, given, strict=False) if _kept(column)]
         texts = [str(cells.get(column, "")) for column in header if _kept(column)]
         return [guarded(text) for text in texts] if self._formula_safe else texts
-
-
-def _sha256(file: Path | int) -> str:
-    with open(file, "rb") as content:  # noqa: PTH123 - also of a descriptor
-        content.seek(0)
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _kept(column: str) -> bool:

