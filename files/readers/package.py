@@ -209,13 +209,9 @@ class Book:
         """Begin to read; the caller closes the file."""
         self.package, self._strings_file = package, strings_file
         self.sheets: dict[str, tuple[str, bool]] = {}  # by its name: the part that a sheet is, and whether it is hidden
-        self.from_1904 = False
         part = Relations(package, "").first("officeDocument") or ""
         self.relations = Relations(package, part)
-        for each in package.elements(part, "sheet", "workbookPr"):
-            if each.name == "workbookPr":
-                self.from_1904 = is_true(each, "date1904")
-                continue
+        for each in package.elements(part, "sheet"):
             identifier = next((value for key, value in each.attributes.items() if key.rpartition(":")[2] == "id"), "")
             kind, part = self.relations[identifier]
             if kind == "worksheet":  # and no chart
@@ -229,16 +225,15 @@ class Book:
 
     @functools.cached_property
     def styles(self) -> "Styles":
-        return Styles(self.package, self.relations.first("styles"), from_1904=self.from_1904)
+        return Styles(self.package, self.relations.first("styles"))
 
 
 class Styles:
     """The number formats, by the styles of cells."""
 
-    def __init__(self, package: Package, part: str | None, *, from_1904: bool) -> None:
+    def __init__(self, package: Package, part: str | None) -> None:
         self._codes = dict(BUILT_IN)
         self._styles = array("L")
-        self._from_1904 = from_1904
         of_cells = False
         for each in package.elements(part, "numFmt", "cellXfs", "cellStyleXfs", "xf"):
             if each.name == "numFmt":
@@ -256,7 +251,7 @@ class Styles:
     def format(self, style: int) -> NumberFormat:
         """Return the number format of a style, General for one that is not there."""
         number = self._styles[style] if 0 <= style < len(self._styles) else 0
-        return NumberFormat(self._codes.get(number, f"built-in {number}"), from_1904=self._from_1904)
+        return NumberFormat(self._codes.get(number, f"built-in {number}"))
 
 
 class Strings:

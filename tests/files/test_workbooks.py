@@ -108,18 +108,6 @@ def name_of(cell: str, **given: Any) -> str:
         ('0;-0;"none"', "0", "none"),
         ("[Red]0", "5", "5"),
         ("[$£-809]0.00", "5", "£5.00"),
-        ("yyyy-mm-dd", "46000", "2025-12-09"),
-        ("yyyy\\-mm\\-dd;@", "46000.75", "2025-12-09"),
-        ("dd.mm.yyyy hh:mm", "46000.5", "09.12.2025 12:00"),
-        ("d/m/yy", "46000", "9/12/25"),
-        ("[$-409]dd/mm/yyyy;@", "46000", "09/12/2025"),
-        ("h:mm:ss", "0.39583333333333331", "9:30:00"),
-        ("mm:ss", "0.0034722222222222", "05:00"),
-        ("YYYYMMDD", "61", "19000301"),
-        ("[Red]yyyy-mm-dd", "46000", "2025-12-09"),
-        ("y", "46000", "25"),
-        ("y", "38353", "05"),
-        ("yyy", "46000", "2025"),
     ],
 )
 def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) -> None:
@@ -132,14 +120,11 @@ def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) 
         ("General", "1E15"),
         ("General", "0.33333333333333331"),
         ("d mmm yyyy", "46000"),
-        ("dddd", "46000"),
-        ("h:mm AM/PM", "0.5"),
-        ("h:mm:ss", "0.500001"),
+        ("yyyy-mm-dd", "46000"),
+        ("[$-409]dd/mm/yyyy;@", "46000"),
+        ("h:mm:ss", "0.5"),
         ("[h]:mm", "1.5"),
-        ("[$-F800]yyyy", "46000"),
-        ("yyyy-mm-dd", "60"),
-        ("yyyy-mm-dd", "-1"),
-        ("yyyy-mm-dd", "3000000"),
+        ("y", "46000"),
         ("0.00E+00", "5"),
         ("# ?/?", "0.5"),
         ("0,", "5000"),
@@ -151,26 +136,19 @@ def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) 
         ("_-* 0_-", "5"),
         ('"x', "5"),
         ("0.000.0", "5"),
-        ("ss.000", "0.5"),
     ],
 )
 def test_a_number_whose_text_cannot_be_known_is_rejected(code: str, stored: str) -> None:
-    message = f"Cell A2 holds a number or a date whose format ({code}) looks different elsewhere. {TYPE_AGAIN}"
+    message = f"Cell A2 holds a date, or a number in a format ({code}) that looks different elsewhere. {TYPE_AGAIN}"
     assert name_of(f'<c r="A2" s="1"><v>{escape(stored)}</v></c>', formats=[code]) == message
 
 
 @pytest.mark.parametrize(
     ("number", "named"),
     [
-        (11, "0.00E+00"),
-        (12, "# ?/?"),
+        (11, "built-in 11"),
         (14, "short date"),
-        (16, "d-mmm"),
-        (19, "h:mm:ss AM/PM"),
         (22, "short date and time"),
-        (37, "built-in 37"),
-        (46, "[h]:mm:ss"),
-        (48, "##0.0E+0"),
     ],
 )
 def test_a_format_that_every_program_knows_is_named(number: int, named: str) -> None:
@@ -180,17 +158,8 @@ def test_a_format_that_every_program_knows_is_named(number: int, named: str) -> 
     assert isinstance(cells, DamagedRow)
     assert (
         cells.message
-        == f"Cell A2 holds a number or a date whose format ({named}) looks different elsewhere. {TYPE_AGAIN}"
+        == f"Cell A2 holds a date, or a number in a format ({named}) that looks different elsewhere. {TYPE_AGAIN}"
     )
-
-
-@pytest.mark.parametrize(
-    ("from_1904", "shown"),
-    [("1", "2025-12-09"), ("true", "2025-12-09"), ("on", "2025-12-09"), ("0", "2021-12-08"), ("false", "2021-12-08")],
-)
-def test_days_can_be_counted_from_1904(from_1904: str, shown: str) -> None:
-    cell = '<c r="A2" s="1"><v>44538</v></c>'
-    assert name_of(cell, formats=["yyyy-mm-dd"], properties=f'<workbookPr date1904="{from_1904}"/>') == shown
 
 
 def test_the_name_of_a_sheet_can_have_255_characters() -> None:
@@ -225,7 +194,7 @@ def test_a_text_that_is_shown_as_it_is(code: str) -> None:
         ('<c r="A2" t="d"><v>2026-11-21</v></c>', f"Cell A2 holds a date, not text. {TYPE_AGAIN}"),
         (
             '<c r="A2" s="1" t="s"><v>0</v></c>',
-            f"Cell A2 holds a number or a date whose format (;;;) looks different elsewhere. {TYPE_AGAIN}",
+            f"Cell A2 holds a date, or a number in a format (;;;) that looks different elsewhere. {TYPE_AGAIN}",
         ),
         ('<c r="A2" s="1"/>', ""),
         *((f'<c r="A2" t="{kind}"><v/></c>', "") for kind in ("n", "s", "b", "e", "str", "x")),
@@ -265,7 +234,7 @@ def test_a_cell_of_an_unknown_type_is_an_error_of_its_row(kind: str) -> None:
 
 def test_a_format_with_more_places_than_a_number_is_an_error_of_its_row() -> None:
     code = f"0.{'0' * 30}"
-    message = f"Cell A2 holds a number or a date whose format ({code}) looks different elsewhere. {TYPE_AGAIN}"
+    message = f"Cell A2 holds a date, or a number in a format ({code}) that looks different elsewhere. {TYPE_AGAIN}"
     assert name_of("<c r='A2' s='1'><v>123</v></c>", formats=[code]) == message
 
 
@@ -537,7 +506,7 @@ WHOLE = parts(
     '<row r="2" s="1"><c r="A2" s="1" t="n"><v>42</v></c><c r="B2" t="s"><v>1</v></c></row>'
     '<row r="3"><c r="A3" t="inlineStr"><is><t>Rex</t></is></c><c r="B3" t="str"><f>1</f><v>Dogs</v></c></row>',
     strings="<si><t>x</t></si><si><t>Dogs</t></si>",
-    formats=["yyyy-mm-dd"],
+    formats=["#,##0"],
 )
 VALUE = re.compile(r"(?<==)\"[^\"]*\"|(?<==)'[^']*'|(?<=>)[^<]+(?=<)")
 PLACES = [(name, found.span()) for name, content in WHOLE.items() for found in VALUE.finditer(str(content))]
