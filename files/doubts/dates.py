@@ -4,12 +4,12 @@ import datetime as dt
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
 from django.utils import timezone
-
-from files.doubts.languages import months
 
 DAY_ZERO = dt.date(1899, 12, 30)  # the day 0 of spreadsheet programs
 BESIDE_NAME = "0123456789-/., "
@@ -20,7 +20,6 @@ NAMED = re.compile(
 )
 NUMBERS = re.compile(r"(\d{1,4}) ?([-/. ]) ?(\d{1,4})(?: ?\2 ?(\d{1,4}))?(?:\.| ?\u0433\.?)?")
 IDEOGRAPHS = re.compile("(?:([0-9]{2,4})[年년] ?)?([0-9]{1,2})[月월] ?([0-9]{1,2})[日일]")
-CLOCK = re.compile(r"(.*\d.*?)[T ]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.0+)?)?")
 NAME, YEAR_FIRST = "name", "year first"
 FORMS = (NAME, YEAR_FIRST, "/", ".", "-")
 """In which programs write dates: with the name of the month, the year first, or by what is between the numbers."""
@@ -45,22 +44,33 @@ class Date(NamedTuple):
         return 1 <= self.month <= 12 and 0 <= self.day <= 31
 
 
+@cache
+def months() -> dict[str, set[int]]:
+    """Return which months each name is, whole or abbreviated, in lower case and without a point at the end.
+
+    `months.txt` has a line for each month, with its names in all languages that CLDR has. It is made by
+    `tests/files/months.py`: Babel, which has the same, needs 3 seconds and 216 MB to read all of them.
+    """
+    found: dict[str, set[int]] = {}
+    for number, names in enumerate(Path(__file__).with_name("months.txt").read_text(encoding="utf-8").splitlines(), 1):
+        for name in names.split("\t"):
+            found.setdefault(name, set()).add(number)
+    return found
+
+
 def date_keys(reference: str, *, of_file: bool) -> set[str]:
     """Return the keys that a reference of the file shares with those of the catalogue for the same date.
 
     What a program writes depends on the form of the date, so each has a key for all that the other can be.
     """
-    clock, dates = "", _dates(reference)
-    if not dates and (found := CLOCK.fullmatch(reference)):
-        dates, clock = _dates(found[1]), ":".join(f"{int(part or 0):02}" for part in found.groups()[1:])
-        clock = "" if clock == "00:00:00" else f" {clock}"
+    dates = _dates(reference)
     before = {key for date in dates for key in _before(date)}
     after = {key for date in dates if date.is_written for key in _after(date)}
     if of_file:  # and the other way round, if the catalogue has what a program made of the file's `1/2`
         undone = before if all(date.form != NAME for date in dates) else set()
-        return {f"{key}{clock}" for key in after} | {f"was {key}{clock}" for key in undone}
+        return after | {f"was {key}" for key in undone}
     undone = after if all(date.form == NAME for date in dates) else set()
-    return {f"{key}{clock}" for key in before} | {f"was {key}{clock}" for key in undone}.union(*map(_serials, dates))
+    return before | {f"was {key}" for key in undone}.union(*map(_serials, dates))
 
 
 def _serials(date: Date) -> set[str]:

@@ -10,21 +10,9 @@ from itertools import islice
 
 from django.db import connection
 
-from files.doubts.altered import (
-    CALCULATED,
-    EXACT_DIGITS,
-    FALSE,
-    SHOWN_WHOLE,
-    TRUE,
-    as_shortened,
-    keys_of_catalogue,
-    keys_of_file,
-    keys_of_money,
-    plain_value,
-)
-from files.doubts.dates import BESIDE_NAME
+from files.doubts.altered import EXACT_DIGITS, SHOWN_WHOLE, as_shortened, keys_of_catalogue, keys_of_file, plain_value
+from files.doubts.dates import BESIDE_NAME, months
 from files.doubts.encodings import misread
-from files.doubts.languages import currencies, months
 from pets.sql import BATCH, execute, is_not_ascii, stream
 
 INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
@@ -38,33 +26,28 @@ def plain(reference: str) -> str:
 
 
 DIGITS = "ltrim(external_reference, '0123456789') = ''"
-LIKE_DATES = ("%:%", "%/%/%", "%/____", "____-__", "%-%-%", "%.%.%", "% %/%")
+LIKE_DATES = ("%/%/%", "%/____", "____-__", "%-%-%", "%.%.%", "% %/%")
 NUMBER = """
     ((external_reference NOT LIKE '_%-%' OR lower(external_reference) LIKE '%e-%' OR external_reference LIKE '%-')
     AND ltrim(external_reference, '0123456789.,+-Ee%$()'' \u2019\u00a0\u202f') = '')
 """
-TIME_OR_DATE = f"""
-    ((length(replace(external_reference, ' ', '')) <= 11 OR external_reference LIKE '%:__%')
+DATE = f"""
+    (length(replace(external_reference, ' ', '')) <= 11
     AND (length(external_reference) <= 5 OR {" OR ".join(f"external_reference LIKE '{like}'" for like in LIKE_DATES)})
-    AND ltrim(external_reference, '0123456789.-/: TAaPpMm') = '')
+    AND ltrim(external_reference, '0123456789.-/ ') = '')
 """
 """Without what only begins like one, such as `26-000123`: a catalogue may have a million of these."""
 
-OTHER = f"""
-    (lower(external_reference) IN {(*sorted(TRUE | FALSE),)} OR external_reference LIKE '%:5__'
-    OR substr(external_reference, 1, 1) IN ('=', '+', '-', '@', '#'))
-"""
 CUT = f"(length(external_reference) > {EXACT_DIGITS} AND external_reference LIKE '%0')"
 """Digits behind the last that a program keeps."""
 
 WORD = f"lower(trim(external_reference, '{BESIDE_NAME}'))"
-MONTH_OR_MONEY = f"""
-    ({WORD} IN ({{words}}) AND length({WORD}) > 1 AND length(external_reference) <= 50
+MONTH = f"""
+    ({WORD} IN ({{months}}) AND length({WORD}) > 1 AND length(external_reference) <= 50
     AND (length(rtrim(external_reference, '0123456789')) >= length(external_reference) - 4
-    OR external_reference LIKE '% %') OR {WORD} IN ({{letters}}) AND (external_reference LIKE '%.__'
-    OR external_reference LIKE '%,__' OR external_reference LIKE '%,__ %' OR external_reference LIKE '%.__ %'))
+    OR external_reference LIKE '% %'))
 """
-"""Without `MAY-000123`, of which a catalogue may have a million too, and `R1`."""
+"""Without `MAY-000123`, of which a catalogue may have a million too."""
 
 PADDED = f"external_reference LIKE '0_%' AND {DIGITS}"
 UNPADDED = "COALESCE(NULLIF(ltrim(external_reference, '0'), ''), '0')"
@@ -74,11 +57,8 @@ NEW_REFERENCE = "NOT EXISTS (SELECT 1 FROM pets_pet k WHERE k.external_reference
 @cache
 def _value() -> str:
     """Return the condition that a spreadsheet program can take a reference in ASCII for a value."""
-    letters, words = (
-        ", ".join("'{}'".format(word.replace("'", "''")) for word in sorted(some) if word.isascii())
-        for some in (currencies(), currencies() | months().keys())
-    )
-    return f"({NUMBER} OR {TIME_OR_DATE} OR {OTHER} OR {MONTH_OR_MONEY.format(letters=letters, words=words)})"
+    names = ", ".join("'{}'".format(name.replace("'", "''")) for name in sorted(months()) if name.isascii())
+    return f"({NUMBER} OR {DATE} OR {MONTH.format(months=names)})"
 
 
 def note_near_references() -> None:
@@ -96,7 +76,6 @@ def _note_odd_references() -> bool:
     execute("CREATE TEMPORARY TABLE import_odd_rows (line bigint, plain text)")
     execute("CREATE TEMPORARY TABLE import_odd_pets (id bigint, plain text)")
     shortened: set[int] = set()
-    money: set[str] = set()
     not_ascii, value = is_not_ascii("external_reference"), _value()
     odd = f"(external_reference <> trim(external_reference) OR {not_ascii})"
     values = f"SELECT 1 FROM import_rows r WHERE ({value} OR {not_ascii})"
@@ -109,30 +88,19 @@ def _note_odd_references() -> bool:
         filled += execute(f"INSERT INTO import_odd_pets SELECT id, {UNPADDED} FROM pets_pet WHERE {PADDED}")
     rows = f"SELECT line, external_reference FROM import_rows WHERE {odd}"
     pets = f"SELECT id, external_reference FROM pets_pet WHERE {odd}"
-    filled += _fill("import_odd_rows", rows, lambda text: _of_file(text, shortened, money))
+    filled += _fill("import_odd_rows", rows, lambda text: _of_file(text, shortened))
     filled += _fill("import_odd_pets", pets, lambda text: {plain(text)} | keys_of_catalogue(text))
     numbers = (
         f"SELECT id, external_reference FROM pets_pet WHERE {NUMBER} AND length(external_reference) > {SHOWN_WHOLE}"
     )
     if shortened:
         filled += _fill("import_odd_pets", numbers, lambda text: as_shortened(text, shortened))
-    if money := {letters for letters in money if letters.isascii()}:
-        letters = ", ".join(f"'{each}'" for each in sorted(money))
-        amounts = f"SELECT id, external_reference FROM pets_pet WHERE {WORD} IN ({letters})"
-        filled += _fill("import_odd_pets", amounts, keys_of_catalogue)
-    if filled and list(stream(f"SELECT 1 FROM import_odd_pets WHERE plain = '{CALCULATED}' LIMIT 1")):
-        others = f"SELECT line FROM ({CANDIDATES}) n"  # a number that looks like another number was no formula
-        execute(
-            f"INSERT INTO import_odd_rows SELECT line, '{CALCULATED}' FROM import_rows"
-            f" WHERE {NUMBER} AND line NOT IN ({others})"
-        )
     return bool(filled)
 
 
-def _of_file(reference: str, shortened: set[int], money: set[str]) -> set[str]:
-    """Return what a reference of the file may mean; add the digits that it was cut to, and the letters of its money."""
+def _of_file(reference: str, shortened: set[int]) -> set[str]:
+    """Return what a reference of the file may mean; add the digits that it was cut to."""
     keys, cut = keys_of_file(reference)
-    money |= {key.partition(" ")[0] for key in keys_of_money(reference)}
     if cut is not None:
         shortened.add(cut.digits)
         keys.add(cut.key)

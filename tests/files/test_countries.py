@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from categories.models import Category
-from files.doubts import languages
+from files.doubts import dates
 from tests.days import today
 from tests.factories import PetFactory
 from tests.files.conftest import Import, catalogue, counts
-from tests.files.languages import from_cldr
+from tests.files.months import from_cldr
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 YEAR = today().year
 SHORT = f"{YEAR % 100:02}"
 MADE = {
-    "a decimal comma": [("2.50", "2,5"), ("0.5", "0,5"), ("-1.25", "-1,25"), (".75", "0,75"), ("1 1/4", "1,25")],
+    "a decimal comma": [("2.50", "2,5"), ("0.5", "0,5"), ("-1.25", "-1,25"), (".75", "0,75")],
     "a number with a power of ten": [("12E3", "1,20E+04"), ("1E-5", "0,00001"), ("7e7", "70.000.000")],
     "a long number": [
         ("276098102345678", "2,76098E+14"),
@@ -53,21 +53,8 @@ MADE = {
     "money": [
         ("$5", "5,00 $"),
         ("€6", "6,00\u00a0€"),
-        ("7 zł", "7"),
-        ("8 kr", "8,00 kr"),
-        ("CHF 9", "9"),
-        ("R$10", "R$\u00a010,00"),
         ("-₽11", "-11,00 ₽"),
-        ("R12", "R 12,00"),
-        ("13EUR", "13,00 EUR"),
         ("(14 €)", "-14"),
-    ],
-    "a time": [
-        ("12:30", "12:30:00"),
-        ("12:31", "12.31.00"),
-        ("0:32", "12:32:00 a.\u00a0m."),
-        ("13:33", "1:33:00 μ.μ."),
-        ("12:36", "0,525"),
     ],
     "a date in numbers": [
         ("1/2", f"01.02.{YEAR}"),
@@ -81,8 +68,6 @@ MADE = {
         ("10.1.2025", "10.1.2025 \u0433."),
         ("12.50", "Dec-50"),
         ("2025-11", "Nov 25"),
-        ("2025-01-12 00:00", "12.01.2025"),
-        ("2025-01-13 10:30", "13.01.25 10:30"),
     ],
     "a date with a month": [
         ("1/2", "2. Jan"),
@@ -101,9 +86,6 @@ MADE = {
         ("2025-12-12", "12 dec. 25"),
         ("Feb-26", "feb-26"),
     ],
-    "a word": [("true", "WAHR"), ("FALSE", "FAUX")],
-    "a formula": [("=1+1", "2")],
-    "a formula that fails": [("-B1", "Ошибка:502")],
     "zeros": [("00042", "42"), ("000", "0"), ("1.50", "1.5"), ("-0.50", "-0.5"), ("1000", "1,000")],
     "more zeros": [("42", "00042"), ("5", "$5.00"), ("$7", "7"), ("50%", "0.5")],
     "fewer zeros": [("00042", "042"), ("1E5", "100000"), ("5%", "0.05"), ("+7", "7")],
@@ -117,20 +99,13 @@ MADE = {
         ("1234567890123456", "1234567890123450"),
         ("12345678901234567890", "1.23456789012346E+19"),
     ],
-    "a time of day": [
-        ("12:30", "12:30:00 PM"),
-        ("0:31", "12:31:00 AM"),
-        ("1:05", "01:05"),
-        ("25:00", "25:00:00"),
-        ("12:00", "0.5"),
-    ],
-    "a part of a day": [("12:30", "0.520833333333333"), ("0:31:00", "12:31 am"), ("2-Jan", "1/2")],
     "an American date": [("1/2", f"01/02/{YEAR}"), ("SEPT 2", f"9/2/{YEAR}"), ("1-2-3", "1/2/2003")],
     "a German date": [("1/2", f"1.2.{YEAR}"), ("MAR1", "1-Mar"), ("OCT50", "Oct-50")],
     "a date of ISO 8601": [("1/2", f"{YEAR}-02-01"), ("10-12", f"{YEAR}-12-10"), ("OCT50", "1950-10-01")],
     "a short year": [("01/02/2026", "1/2/26")],
     "another order": [("2026-01-02", "02.01.2026")],
     "a month in words": [("2-Jan-2026", "2026-01-02")],
+    "a date in words": [("2-Jan", "1/2")],
     "a month and a year": [("1/2", "2-Jan"), ("12/2025", "Dec-25")],
     "the first of a month": [("1/2", "01-Feb"), ("12/2025", "1-Dec-25")],
     "a number of days": [
@@ -139,10 +114,6 @@ MADE = {
         ("OCT 1950", "18537"),
     ],
     "other days": [("1/2", "02-Jan"), ("2023-03-15", "45000")],
-    "a word or an error": [("true", "TRUE"), ("=A1", "#NAME?")],
-    "an error of another program": [("-abc", "Err:508")],
-    "an error of a text": [("@x", "#REF!")],
-    "nothing": [("=A1", "0")],
 }
 """What is in the catalogue, and what a program in some country writes instead."""
 
@@ -259,16 +230,16 @@ def test_what_no_program_makes_replaces_a_reference_or_is_added(
 def test_a_month_of_every_language_is_known(run_import: Import, dogs: Category) -> None:
     for month in range(1, 13):
         PetFactory(name="Rex", category=dogs, external_reference=f"31/{month}")
-    names = {name for line in from_file().splitlines()[:12] for name in line.split("\t")}
+    names = {name for line in from_file().splitlines() for name in line.split("\t")}
     cells = [(f"31-{name}{point}", "Rex", "Dogs") for name in sorted(names) for point in ("", ".")]
     run_import(rows(("external_reference", "name", "category"), *cells), "--on-error", "skip")
     assert counts() == ("done", len(cells), 0, 0, 0, len(cells))
 
 
 @pytest.mark.slow
-def test_the_names_of_months_and_money_are_those_of_cldr() -> None:
+def test_the_names_of_months_are_those_of_cldr() -> None:
     assert from_file() == from_cldr()
 
 
 def from_file() -> str:
-    return Path(languages.__file__).with_suffix(".txt").read_text(encoding="utf-8")
+    return Path(dates.__file__).with_name("months.txt").read_text(encoding="utf-8")

@@ -30,7 +30,7 @@ CSV = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false"
 """Commas, double quotes, UTF-8, every cell as it is shown: what the dialogue proposes."""
 
 REFERENCES = ["00042", "1E5", "1.50", "1234567890123456", "1/2", "MAR1", "+7", "A-1", "2026-11-21", "'42", "Zoe\u0308"]
-REFERENCES += ["\u00a0R1", "1,000", "TRUE", "50%", "=1+1"]
+REFERENCES += ["\u00a0R1", "1,000", "50%"]
 
 
 @pytest.fixture
@@ -101,10 +101,10 @@ def test_a_csv_file_that_is_read_in_a_wrong_encoding_stops(
 
 
 ODD = [
-    *("00042", "1E5", "12E3", "1.50", "2.51", "2,5", ".5", "2 1/4", "1E-5", "5e7", "(43)", "+7", "A-1", "MAR1", "R9"),
-    *("1,000", "2 000", "3.000", "1.234.567", "276 098 102 345 678", "1234567890123456", "8 %", "$5", "€6", "17 zł"),
+    *("00042", "1E5", "12E3", "1.50", "2.51", "2,5", ".5", "1E-5", "5e7", "(43)", "+7", "A-1", "MAR1", "R9"),
+    *("1,000", "2 000", "3.000", "1.234.567", "276 098 102 345 678", "1234567890123456", "8 %", "$5", "€6"),
     *("1/2", "3/12", "1.2", "3.1.", "10.11.12", "11/21/2025", "2025-11-22", "2025/11/23", "Mar-16", "4. Jan", "Jan 6"),
-    *("7. Mai", "8 мая", "9 sty", "10 avr", "11 gen", "12:30", "1:05", "36:15", "2025-01-03 10:30", "TRUE", "=1+1"),
+    *("7. Mai", "8 мая", "9 sty", "10 avr", "11 gen"),
 ]
 COUNTRY = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry"><item oor:path="/org.openoffice.Setup/L10N">
@@ -121,7 +121,7 @@ YEAR = today().year
         ("de-DE", ("4. Jan", f"04.01.{YEAR}")),
         ("fr-FR", ("3/12", f"03/12/{YEAR}")),
         ("it-IT", ("11 gen", f"11/01/{YEAR}")),
-        ("pl-PL", ("17 zł", "17")),
+        ("pl-PL", ("9 sty", f"09.01.{YEAR}")),
         ("ru-RU", ("8 мая", f"08.05.{YEAR}")),
     ],
 )

@@ -1,13 +1,12 @@
-"""Makes `files/doubts/languages.txt` from CLDR: `python -m tests.files.languages` writes it."""
+"""Makes `files/doubts/months.txt` from CLDR: `python -m tests.files.months` writes it."""
 
 import unicodedata
 from collections import Counter
 from pathlib import Path
 
 from babel import Locale, localedata
-from babel.numbers import get_territory_currencies
 
-from files.doubts import languages
+from files.doubts import dates
 
 CONTEXTS = ("format", "stand-alone")
 
@@ -20,23 +19,19 @@ WINDOWS = (3, "mrz")
 
 
 def from_cldr() -> str:
-    """Return the names of the months and the letters for money, in lower case, line by line."""
+    """Return the names of the months, in lower case, line by line."""
     names: dict[str, Counter[int]] = {}
-    money: set[str] = set()
     for locale in map(Locale.parse, localedata.locale_identifiers()):
         lists = [locale.months[context][width] for context in CONTEXTS for width in ("wide", "abbreviated")]
         for number, name in {(number, plain(name)) for months in lists for number, name in months.items()}:
             names.setdefault(name, Counter())[number] += not locale.territory
-        for code in get_territory_currencies(locale.territory) if locale.territory else []:
-            money |= {plain(code), plain(locale.currency_symbols.get(code, code))}
     months: list[set[str]] = [set() for _ in range(12)]
     for name, counted in names.items():
         for number, count in counted.items():
             if name and not any(map(str.isdigit, name)) and count * RARELY >= counted.total():
                 months[number - 1].add(name)
     months[WINDOWS[0] - 1].add(WINDOWS[1])
-    money = {letters for letters in money if any(map(str.isalpha, letters))}
-    return "".join("\t".join(sorted(line)) + "\n" for line in [*months, money])
+    return "".join("\t".join(sorted(line)) + "\n" for line in months)
 
 
 def plain(text: str) -> str:
@@ -44,4 +39,4 @@ def plain(text: str) -> str:
 
 
 if __name__ == "__main__":
-    Path(languages.__file__).with_suffix(".txt").write_text(from_cldr(), encoding="utf-8")
+    Path(dates.__file__).with_name("months.txt").write_text(from_cldr(), encoding="utf-8")
