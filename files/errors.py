@@ -19,6 +19,10 @@ class HeaderError(FileError):
     """The columns of the file are not those of an import."""
 
 
+class UndecodableError(FileError):
+    """Not all of the file is text in UTF-8, and nothing says what else it is."""
+
+
 class AlreadyImportedError(ImportRejectedError):
     """The same file would add the same animals a second time."""
 

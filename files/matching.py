@@ -11,11 +11,11 @@ from typing import NamedTuple
 from django.db.models import Q
 
 from files.doubts.encodings import LIKELY, OF_SEVERAL_BYTES, readings
-from files.errors import FileError, HeaderError, ImportRejectedError, quoted
+from files.errors import FileError, HeaderError, ImportRejectedError, UndecodableError, quoted
 from files.readers import first_rows, has_sheet, read, sheets
 from files.readers.header import KNOWN, REMARKS, WORDS, columns_of, named, names_of_columns, plain
 from files.readers.rows import AHEAD, CoveredCells, FirstRows, Reading, Sheet, Table
-from files.source import Source, UndecodableError
+from files.source import Source
 from files.values import MatchedColumn, Vocabulary, matched_columns
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, ID, NAME, REFERENCE
 from pets.models import ColumnProfile, Pet
@@ -33,7 +33,7 @@ CODE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])[A-Za-z0-9]+([-_./][A-Za-z0-9]+)*|[
 SHORT_ID = re.compile("[1-9][0-9]{0,17}")
 
 MOST_READ, MOST_REFERENCES = 200, 2_000  # cells, or rows, by which an encoding is suggested, and their references
-MOST_ENCODINGS = 3  # that are shown at once
+MOST_ENCODINGS, MOST_NAMED = 3, 5  # that a page shows at once, and a message
 
 
 class SheetColumn(NamedTuple):
@@ -399,9 +399,14 @@ def names_kept(source: Source) -> KnownNames:
     return KnownNames(kept, count)
 
 
-def by_known_names(source: Source, error: UndecodableError) -> UndecodableError:
-    """Return the error with the encodings in the order of the names that they keep."""
-    return UndecodableError(error.sentence, error.word, names_kept(source).kept)
+def with_encodings(source: Source, error: UndecodableError) -> FileError:
+    """Return the error with how a cell reads in the likeliest encodings, for a person to choose by."""
+    fitting: list[FittingEncodings] = []
+    with suppress(FileError):  # a line is too long to show
+        fitting = _encodings(source, names_kept(source).kept)
+    shown = [f"{quoted(text)} in {names[0]}" for names, texts in fitting[:MOST_NAMED] for text in texts[:1]]
+    advice = f" Set the encoding to the one that shows this correctly: {', '.join(shown)}." if shown else ""
+    return FileError(f"{error}{advice}")
 
 
 def _rows(source: Source, is_needed: Callable[[str], bool] = lambda line: not line.isascii()) -> Iterator[list[bytes]]:

@@ -13,16 +13,16 @@ from changes.models import Change, Kind, State
 from files import staging
 from files.changes import MOST_SHOWN, Changes, look, planned_for_page
 from files.checking import ACCEPT, Check, errors_of
-from files.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError
+from files.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError, UndecodableError
 from files.lock import only_import
-from files.matching import by_known_names, by_profile, remember
+from files.matching import by_profile, remember, with_encodings
 from files.options import REJECTED, Options, Outcome, Sender
 from files.progress import Progress
 from files.readers import read
 from files.readers.rows import Block, Cells, DamagedRow
 from files.rejects import SHOWN, Rejects, RejectsFile
 from files.report import IF_FOREIGN, IF_RIGHT, altered, foreign_ids, misread
-from files.source import Source, UndecodableError, open_source
+from files.source import Source, open_source
 from files.stopping import stop_if_asked, too_late
 from files.transactions import clear_rejections, disconnect, long_statements, write_at_once
 from history.acting import account, acting
@@ -60,7 +60,7 @@ def import_locked(source: Source, options: Options, sender: Sender, progress: Pr
         try:
             work = _Import(source, options, sender, progress, files)
         except UndecodableError as error:
-            raise by_known_names(source, error) from None
+            raise with_encodings(source, error) from None
         try:
             return work.do()
         except BaseException as error:  # noqa: BLE001 - all of them are raised again, if nothing was written
@@ -123,7 +123,7 @@ class _Import:
                 with clear_rejections():
                     self._write_all()
             except UndecodableError as error:
-                self._record_rejection(by_known_names(self.source, error))
+                self._record_rejection(with_encodings(self.source, error))
             except ImportRejectedError as error:
                 self._record_rejection(error)
             staging.clear()

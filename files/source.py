@@ -7,14 +7,13 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
 
-from files.doubts.encodings import readings
-from files.errors import FileError, quoted
+from files.errors import FileError, UndecodableError
 from pets.models import STANDARD_INPUT
 
 FORMATS = ("csv", "json", "jsonl", "xlsx")
@@ -34,8 +33,6 @@ BOMS = {
 
 BLOCK = 1024 * 1024
 PIECE = BLOCK // 16  # bytes and characters that are read at a time
-SEPARATORS = re.compile(rb'[,;\t"\r\n]')
-LONGEST_WORD, READINGS = 60, 5  # bytes before and behind one that does not fit, and how many readings of them are shown
 
 FIRST_PIECE = 4096
 """Characters for the header: what is wrong further on is found, and recorded, when the import has begun."""
@@ -167,11 +164,9 @@ class Source:
                 line, last = line + line_ends(text) - line_ends(last), text[-1:]
         except UnicodeDecodeError as error:
             decoder.setstate((b"", state))  # `error.object` begins with what was pending
-            before, behind = error.object[: error.start], error.object[error.start :]
-            line += line_ends(last + decoder.decode(before)) - line_ends(last)
-            word = SEPARATORS.split(before)[-1][-LONGEST_WORD:] + SEPARATORS.split(behind)[0][:LONGEST_WORD]
-        sentence = f"Line {line:,} is not text in {encoding.removesuffix('-sig').upper()}."
-        return UndecodableError(sentence, word) if encoding == "utf-8" else FileError(sentence)
+            line += line_ends(last + decoder.decode(error.object[: error.start])) - line_ends(last)
+        message = f"Line {line:,} is not text in {encoding.removesuffix('-sig').upper()}."
+        return UndecodableError(message) if encoding == "utf-8" else FileError(message)
 
     def _digest(self) -> str:
         self.raw.seek(0)
@@ -200,20 +195,6 @@ def _reject_long(lines: list[str], rest: str, before: int) -> None:
 def line_ends(text: str) -> int:
     r"""Return how many `\n`, `\r` and `\r\n` are in the text."""
     return text.count("\n") + text.count("\r") - text.count("\r\n")
-
-
-class UndecodableError(FileError):
-    """A word of a line is not UTF-8; says how it would read in the likeliest encodings, for a person to choose by."""
-
-    def __init__(self, sentence: str, word: bytes, kept: Mapping[str, int] = {}) -> None:
-        """`kept`: how many names of known animals each encoding keeps."""
-        texts: dict[str, str] = {}
-        for encoding, (text,) in sorted(readings([word]).items(), key=lambda reading: -kept.get(reading[0], 0)):
-            texts.setdefault(text, encoding)
-        shown = [f"{quoted(text)} in {encoding}" for text, encoding in list(texts.items())[:READINGS]]
-        advice = f"Set the encoding to the one that shows this correctly: {', '.join(shown)}." if shown else ""
-        super().__init__(f"{sentence} {advice}")
-        self.sentence, self.word = sentence, word
 
 
 @contextmanager

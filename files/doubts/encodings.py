@@ -108,7 +108,7 @@ def _is_rare(letter: str) -> bool:
 
 FIRST_WIDE = "\u3000"
 WIDE = "[\u3400-\u9fff\uac00-\ud7a3\uff61-\uff9f]"
-LOST = "?\N{REPLACEMENT CHARACTER}"  # what a letter becomes that an encoding does not have
+LOST = "\N{REPLACEMENT CHARACTER}"  # what a letter becomes that an encoding does not have, if it is no `?`
 
 
 @functools.cache
@@ -161,30 +161,12 @@ def was_misread(before: str, after: str) -> bool:
     """Return whether `after` is what was read of `before` in a wrong encoding, perhaps with lost letters."""
     if before.isascii() or before == after:
         return False
-    rest = iter(_ascii_part(after))
+    pattern = re.sub(r"[^\x00-\x7f]", r"(?:\g<0>|\?+)", re.escape(before))
+    if LOST in after or re.fullmatch(pattern, after, re.DOTALL):
+        return True
+    rest = iter(after)
     swallows = len(after) < len(before) or max(after) >= FIRST_WIDE  # an encoding of several bytes takes in ASCII too
-    if not swallows and not all(letter in rest for letter in _ascii_part(before)):
+    if not swallows and not all(letter in rest for letter in before if letter.isascii()):
         return False  # as most names that a person changed
     texts = {before.encode(), *filter(None, (_as_bytes(before, encoding) for encoding in LIKELY))}
-    read_in = (*LIKELY, *MISREAD_IN, *MISREAD_WIDE)
-    if not re.search(f"[{LOST}]", after):
-        return not texts.isdisjoint(_as_bytes(after, encoding) for encoding in read_in)
-    patterns = {*filter(None, (_pattern(after, encoding) for encoding in read_in))}
-    return any(re.fullmatch(pattern, text, re.DOTALL) for pattern in patterns for text in texts)
-
-
-def _ascii_part(text: str) -> list[str]:
-    return [letter for letter in text if letter.isascii() and letter not in LOST]
-
-
-def _pattern(text: str, encoding: str) -> bytes | None:
-    """Return a pattern of the bytes that a text was, some of which were lost."""
-    pieces = []
-    for piece in re.split(f"([{LOST}]+)", text):
-        if piece[:1] and piece[0] in LOST:
-            pieces.append(b"[\x80-\xff?]{%d,}" % len(piece))
-        elif (known := _as_bytes(piece, encoding)) is not None:
-            pieces.append(re.escape(known))
-        else:
-            return None
-    return b"".join(pieces)
+    return not texts.isdisjoint(_as_bytes(after, encoding) for encoding in (*LIKELY, *MISREAD_IN, *MISREAD_WIDE))
