@@ -54,13 +54,9 @@ DECODER = json.JSONDecoder(
 )
 
 LONGEST_VALUE = 64 * 1024  # characters of one animal in a JSON array: what a request's body may have
-NOT_JSON = "is not JSON, or was cut short"
 BLANKS = " \t\r\n"
-
-
-def _mistake(error: Exception) -> str:
-    """Return what is wrong with a value, as the end of a sentence."""
-    return f"has {error}, which is not a JSON value" if isinstance(error, ConstantError) else NOT_JSON
+NO_VALUE = "{} has {}, which is not a JSON value."
+NOT_JSON = "Animal {:,} is not valid JSON, or has more than {:,} characters. It begins with {}."
 
 
 def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
@@ -72,7 +68,9 @@ def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
         try:
             value = DECODER.decode(text)
         except (ValueError, RecursionError) as error:
-            message = f"The line {_mistake(error)}. It must be one JSON object."
+            message = "The line is not valid JSON. It must be one object in { }, with all quotes, colons and commas."
+            if isinstance(error, ConstantError):
+                message = NO_VALUE.format("The line", error)
             yield line, DamagedRow(message, [text.rstrip("\r\n")], MALFORMED_JSON)
         else:
             yield line, _cells(value, names, ignore_unknown=how.ignore_unknown)
@@ -92,7 +90,8 @@ def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
         if (behind := window.take()) == "]":
             break
         if behind != ",":
-            message = f"The file {NOT_JSON}: behind animal {number:,}, there is neither a comma nor ]."
+            there = f"there is {quoted(behind + window.rest())}" if behind else "the file ends"
+            message = f"After animal {number:,}, there must be a comma or ], but {there}."
             raise FileError(message)
     if window.take():
         message = "Nothing may follow the array."
@@ -125,15 +124,20 @@ class _Window:
         while True:
             try:
                 value, end = DECODER.raw_decode(self._text, self._at)
-            except (ValueError, RecursionError) as error:
+            except ConstantError as error:
+                raise FileError(NO_VALUE.format(f"Animal {number:,}", error)) from None
+            except (ValueError, RecursionError):
                 if len(self._text) - self._at <= LONGEST_VALUE and self._refill():
                     continue
-                message = f"Animal {number:,} {_mistake(error)}, or has more than {LONGEST_VALUE:,} characters."
-                raise FileError(message) from None
+                raise FileError(NOT_JSON.format(number, LONGEST_VALUE, quoted(self.rest()))) from None
             if end == len(self._text) and self._refill():  # a number may go on in it
                 continue
             self._at = end
             return value
+
+    def rest(self) -> str:
+        """Return the beginning of what is not read yet, to show it."""
+        return self._text[self._at : self._at + LONGEST_VALUE]
 
     def _refill(self) -> bool:
         """Put the next block behind what is not read yet; return whether there was one."""

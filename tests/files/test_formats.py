@@ -135,8 +135,8 @@ def test_what_is_given_is_not_found_out(run_import: Import, dogs: Category, cont
     assert catalogue()[0] == REX
 
 
-LONG = "or has more than 65,536 characters."
-BEHIND = "The file is not JSON, or was cut short: behind animal 1, there is neither a comma nor ]."
+NOT_JSON = "Animal {} is not valid JSON, or has more than 65,536 characters. It begins with {}."
+BEHIND = "After animal 1, there must be a comma or ], but {}."
 
 
 @pytest.mark.parametrize(
@@ -163,16 +163,16 @@ BEHIND = "The file is not JSON, or was cut short: behind animal 1, there is neit
         (gzip.compress(CSV.encode()), NO_TABLE),
         (b"PK\x03\x04 garbage", "The workbook cannot be read. Save it again as .xlsx, or as CSV."),
         (workbook(), "The sheet is empty."),
-        (b'[{"name": "Rex", "category": "Dogs"}', BEHIND),
-        (b'[{"name": "Rex"} {}]', BEHIND),
-        (b'[{"name": "Rex", "age": NaN}]', f"Animal 1 has NaN, which is not a JSON value, {LONG}"),
-        (b'[{"name": "NaN", "age": -Infinity}]', f"Animal 1 has -Infinity, which is not a JSON value, {LONG}"),
-        (b'[\n{"name": "Rex", "category": "Dogs"},\n]', f"Animal 2 is not JSON, or was cut short, {LONG}"),
-        (b'[\n{"name": "Rex" ,\n }]', f"Animal 1 is not JSON, or was cut short, {LONG}"),
-        (b'[\n{"name": "Rex', f"Animal 1 is not JSON, or was cut short, {LONG}"),
-        (b'[{"name": "R\nex"}]', f"Animal 1 is not JSON, or was cut short, {LONG}"),
-        (b"[" * 100_000, f"Animal 1 is not JSON, or was cut short, {LONG}"),
-        (b'[{"name": "' + b"x" * 200_000 + b'"}]', f"Animal 1 is not JSON, or was cut short, {LONG}"),
+        (b'[{"name": "Rex", "category": "Dogs"}', BEHIND.format("the file ends")),
+        (b'[{"name": "Rex"} {}]', BEHIND.format('there is "{}]"')),
+        (b'[{"name": "Rex", "age": NaN}]', "Animal 1 has NaN, which is not a JSON value."),
+        (b'[{"name": "NaN", "age": -Infinity}]', "Animal 1 has -Infinity, which is not a JSON value."),
+        (b'[\n{"name": "Rex", "category": "Dogs"},\n]', NOT_JSON.format(2, '"]"')),
+        (b'[\n{"name": "Rex" ,\n }]', NOT_JSON.format(1, '"{"name": "Rex" ,\ufffd }]"')),
+        (b'[\n{"name": "Rex', NOT_JSON.format(1, '"{"name": "Rex"')),
+        (b'[{"name": "R\nex"}]', NOT_JSON.format(1, '"{"name": "R\ufffdex"}]"')),
+        (b"[" * 100_000, NOT_JSON.format(1, f'"{"[" * 40}…"')),
+        (b'[{"name": "' + b"x" * 200_000 + b'"}]', NOT_JSON.format(1, f'"{{"name": "{"x" * 30}…"')),
         (b"[] []", "Nothing may follow the array."),
         (b"x" * 1_100_000, "Line 1 is longer than 524,288 characters."),
         (

@@ -121,7 +121,6 @@ YEAR = today().year
         ("de-DE", ("4. Jan", f"04.01.{YEAR}")),
         ("fr-FR", ("3/12", f"03/12/{YEAR}")),
         ("it-IT", ("11 gen", f"11/01/{YEAR}")),
-        ("pl-PL", ("9 sty", f"09.01.{YEAR}")),
         ("ru-RU", ("8 мая", f"08.05.{YEAR}")),
     ],
 )
