@@ -23,82 +23,65 @@ class Progress:
 
     def __init__(self, stream: Any, *, shown: bool, note: Note | None = None) -> None:
         """Write to `stream`, a text file, if `shown`. `note` gets each phase as it begins, and reading each second."""
-        self._stream = stream
-        self._shown = shown
-        self._terminal = shown and stream.isatty()
-        self._note = note
-        self._noted_at = 0.0
+        self._stream, self._shown, self._note = stream, shown, note
         self.rows = 0
         self.usual_share = READING[connection.vendor]  # the share of the time that reading is expected to take
-        self._began = self._reading_seconds = 0.0
+        self._share: Callable[[], float] = lambda: 1.0  # of the file that is read
+        self._began = self._noted_at = 0.0
+        self._read_in: float | None = 0.0  # seconds; None while it is read
 
     @contextmanager
     def reading(self, position: Callable[[], int], size: int) -> Iterator[None]:
-        """While rows are read, the first phase: `position` says how many of the `size` bytes are done.
-
-        The time that is left includes an estimate of the second phase.
-        """
-        started = self._began = self._noted_at = time.monotonic()
+        """While rows are read, the first phase: `position` says how many of the `size` bytes are done."""
+        self._began = self._noted_at = time.monotonic()
+        self._share, self._read_in = lambda: min(position() / size, 1.0) if size else 1.0, None
 
         def text() -> str:
-            seconds = time.monotonic() - started
-            done = min(position() / size, 1.0) if size else 1.0
-            left = f", about {seconds / done / self.usual_share - seconds:.0f} s left in all" if done > 0.01 else ""
-            return f"Reading (1 of 2): {done:.0%}, {self.rows:,} rows, {self.rows / seconds:,.0f} rows/s{left}"
+            seconds, share = time.monotonic() - self._began, self._share()
+            left = f", about {self._left(seconds):.0f} s left in all" if share > 0.01 else ""
+            return f"Reading (1 of 2): {share:.0%}, {self.rows:,} rows, {self.rows / seconds:,.0f} rows/s{left}"
 
-        self._position, self._size = position, size
-        self._begin("read")
+        if self._note is not None:
+            self._note(phase="read", rows=self.rows, left=0)
         with self._showing(text, position, size):
             yield
-        self._reading_seconds = time.monotonic() - started
+        self._share, self._read_in = lambda: 1.0, time.monotonic() - self._began
 
     @contextmanager
     def writing(self, rows: int, what: str = "Writing") -> Iterator[None]:
-        """While the database works, the second phase; the time that is left is estimated from the first one."""
+        """While the database works, the second phase."""
         started = time.monotonic()
-        ends = self._began + self._reading_seconds / self.usual_share
 
         def text() -> str:
             now = time.monotonic()
-            left = f", about {ends - now:.0f} s left" if now < ends else ""
-            return f"{what} (2 of 2): {rows:,} rows, {now - started:.0f} s{left}"
+            left = self._left(now - self._began)
+            about = f", about {left:.0f} s left" if left > 0 else ""
+            return f"{what} (2 of 2): {rows:,} rows, {now - started:.0f} s{about}"
 
-        self._begin("check" if what == "Checking" else "write")
-        with self._showing(text, lambda: 0, 0):
+        if self._note is not None:
+            phase = "check" if what == "Checking" else "write"
+            self._note(phase=phase, rows=self.rows, left=self._left(started - self._began))
+        with self._showing(text):
             yield
 
-    @contextmanager
-    def exporting(self, count: Callable[[], int]) -> Iterator[None]:
-        """While `rows` are written that can only be counted by a query, which a bar alone is worth."""
-        started, total = time.monotonic(), count() if self._terminal else 0
-
-        def text() -> str:
-            seconds = time.monotonic() - started
-            left = f", about {seconds * (total / self.rows - 1):.0f} s left" if total and self.rows else ""
-            return f"Exporting: {self.rows:,} animals, {seconds:.0f} s{left}"
-
-        with self._showing(text, lambda: self.rows, total):
-            yield
+    def working(self, what: Callable[[], str]) -> AbstractContextManager[None]:
+        """While something is done that cannot say how long it takes."""
+        started = time.monotonic()
+        return self._showing(lambda: f"{what()}, {time.monotonic() - started:.0f} s")
 
     def add(self, rows: int) -> None:
         self.rows += rows
         if self._note is not None and time.monotonic() - self._noted_at >= NOTED_SECONDS:
             self._noted_at = time.monotonic()
-            share = min(self._position() / self._size, 1.0) if self._size else 1.0
-            seconds = time.monotonic() - self._began
-            self._note(phase="read", rows=self.rows, share=share, left=seconds / share / self.usual_share - seconds)
+            left = self._left(self._noted_at - self._began)
+            self._note(phase="read", rows=self.rows, share=self._share(), left=left)
 
-    def _begin(self, phase: str) -> None:
-        if self._note is not None:
-            ends = self._began + self._reading_seconds / self.usual_share
-            self._note(phase=phase, rows=self.rows, left=ends - time.monotonic())
+    def _left(self, seconds: float) -> float:
+        """Return about how many seconds are left, so many after the begin: reading is the usual share of all."""
+        read_in = seconds if self._read_in is None else self._read_in
+        return read_in / self._share() / self.usual_share - seconds
 
-    @contextmanager
-    def working(self, what: str) -> Iterator[None]:
-        """While the database works and cannot say how far it is."""
-        started = time.monotonic()
-        with self._showing(lambda: f"{what}: {time.monotonic() - started:.0f} s", lambda: 0, 0):
-            yield
-
-    def _showing(self, text: Callable[[], str], position: Callable[[], int], size: int) -> AbstractContextManager[None]:
+    def _showing(
+        self, text: Callable[[], str], position: Callable[[], int] = lambda: 0, size: int = 0
+    ) -> AbstractContextManager[None]:
         return shown(self._stream, text, position, size) if self._shown else nullcontext()

@@ -40,7 +40,7 @@ def undo_import(number: int, progress: Progress) -> Change:
     rest. If it is killed, or the database is away for long, the process for work goes on with it. Raises
     `OutcomeUnknownError` if the database was lost in the very moment of a commit.
     """
-    with only_import(), progress.working(f"Undoing import {number}"):
+    with only_import(), progress.working(lambda: f"Undoing import {number}"):
         change = change_of(number)
         undo = next((undo for undo in change.undos if undo.state == State.RUNNING), None)
         ended = [before.pk for before in change.undos if before != undo]

@@ -99,7 +99,7 @@ class Command(StoreCommand):
 
     def _export(self, pets: QuerySet[Pet], form: Form, options: dict[str, Any]) -> int:
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
-        with progress.exporting(pets.count), self._output(options) as out:
+        with progress.working(lambda: f"Exporting: {progress.rows:,} animals"), self._output(options) as out:
             return write_pets(pets, out, form=form, progress=progress.add)
 
     def _output(self, options: dict[str, Any]) -> AbstractContextManager[BinaryIO]:
