@@ -28,7 +28,7 @@ CONTENT_TYPES = {
 
 def download(pets: QuerySet[Pet], file_format: FileFormat, columns: Sequence[str]) -> FileResponse:
     """Return these columns of the animals as one consistent, formula-safe file; raises `ValueError` for the user."""
-    file = _file(pets, Form(file_format=file_format, columns=tuple(columns), formula_safe=True, marked=True))
+    file = _file(pets, Form(file_format=file_format, columns=tuple(columns), for_spreadsheets=True))
     name = f"animals-{timezone.now():%Y-%m-%d-%H%M}.{file_format}"
     return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[file_format])
 
@@ -53,7 +53,7 @@ def _file(pets: QuerySet[Pet], form: Form) -> BinaryIO:
 def template(file_format: FileFormat) -> HttpResponse:
     """Return a file with the header alone, for new animals."""
     file = BytesIO()
-    form = Form(file_format=file_format, columns=IMPORTED[1:], marked=True)
+    form = Form(file_format=file_format, columns=IMPORTED[1:], for_spreadsheets=True)
     write_pets(Pet.objects.filter(pk__lt=0), file, form=form)
     return HttpResponse(file.getvalue(), headers=headers(f"new-animals.{file_format}", file_format))
 

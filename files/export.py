@@ -178,8 +178,6 @@ def _write_xlsx(rows: Rows, names: Sequence[str], out: BinaryIO, progress: Count
 
     The same animals give the same bytes, since the workbook's own dates are fixed. Raises `TooManyAnimalsError`.
     """
-    if rows.count() > MOST_ANIMALS:
-        raise TooManyAnimalsError
     parts = _workbook_with_a_header(names)
     before, _, after = parts.pop(SHEET).partition(END_OF_ROWS)
     with ZipFile(out, "w") as archive:
@@ -223,7 +221,7 @@ def _xml_lines() -> Callable[[list[Row]], bytes]:
         nonlocal number, size
         lines = "".join(_xml_line(at, row) for at, row in enumerate(batch, number)).encode()
         number, size = number + len(batch), size + len(lines)
-        if number > MOST_ANIMALS + 2 or size > MOST_BYTES:  # animals can have come after they were counted
+        if number > MOST_ANIMALS + 2 or size > MOST_BYTES:
             raise TooManyAnimalsError
         return lines
 
@@ -262,15 +260,13 @@ class Form:
     file_format: FileFormat
     columns: tuple[str, ...] = IMPORTED
     """Names of `HEADINGS`, in the order of the file. An import finds an animal again by its id or its reference."""
-    formula_safe: bool = False
-    """With a `'` before what a spreadsheet may take for a formula, CSV and XLSX only."""
-    marked: bool = False
-    """CSV begins with the byte order mark by which spreadsheet programs know UTF-8."""
+    for_spreadsheets: bool = False
+    """With a `'` before what they may take for a formula, and with the byte order mark by which they know UTF-8."""
 
     def __post_init__(self) -> None:
         """Raise `ValueError` with a sentence if the parts do not go together."""
-        if self.formula_safe and self.file_format is FileFormat.JSONL:
-            message = "JSON lines are not for spreadsheet programs. Leave out --formula-safe and --for-spreadsheets."
+        if self.for_spreadsheets and self.file_format is FileFormat.JSONL:
+            message = "JSON lines are not for spreadsheet programs. Leave out --for-spreadsheets."
             raise ValueError(message)
         if not HEADINGS.keys() >= {*self.columns} or len({*self.columns}) < len(self.columns) or not self.columns:
             message = f"Choose each column once. A file can have {', '.join(HEADINGS)}."
@@ -283,9 +279,9 @@ def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Coun
     Nothing is written into the catalogue and no writer waits. Memory does not grow with the catalogue, and the same
     animals give the same bytes, on either database. Raises `TooManyAnimalsError`, and `OSError` as `out` does.
     """
-    guarded = {column.header: _guarded(column.path) for column in COLUMNS} if form.formula_safe else {}
+    guarded = {column.header: _guarded(column.path) for column in COLUMNS} if form.for_spreadsheets else {}
     rows = pets.order_by("pk").values_list(*(guarded.get(name, HEADINGS[name].value) for name in form.columns))
-    if form.marked and form.file_format is FileFormat.CSV:
+    if form.for_spreadsheets and form.file_format is FileFormat.CSV:
         out.write(BOM_UTF8)
     return WRITERS[form.file_format](rows, form.columns, out, progress)
 

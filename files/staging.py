@@ -14,8 +14,7 @@ from django.db import connection
 
 from categories.models import Category
 from files.changes import Tally
-from files.doubts.altered import IS_NO_VALUE
-from files.doubts.near import NEW_REFERENCE, note_near_references
+from files.doubts.altered import IS_NO_VALUE, NEW_REFERENCE, note_near_references
 from files.errors import ImportRejectedError
 from files.transactions import CATALOGUE_CHANGED
 from history.acting import acting

@@ -47,15 +47,11 @@ class Command(StoreCommand):
         )
         parser.add_argument("--force", action="store_true", help="Replace FILE if it exists.")
         parser.add_argument(
-            "--formula-safe",
-            action="store_true",
-            help="Put a ' before every cell that begins with = + - @ ' or a tab, which a spreadsheet program may take"
-            " for a formula. import_pets --formula-safe removes it again. For CSV and XLSX.",
-        )
-        parser.add_argument(
             "--for-spreadsheets",
             action="store_true",
-            help="Like --formula-safe, and begin CSV with a byte order mark: without it, Excel garbles letters.",
+            help="Put a ' before every cell that begins with = + - @ ' or a tab, which a spreadsheet program may take"
+            " for a formula: import_pets --formula-safe removes it again. Begin CSV with a byte order mark: without"
+            " it, Excel garbles letters.",
         )
         columns = parser.add_mutually_exclusive_group()
         columns.add_argument(
@@ -172,8 +168,7 @@ def _form(options: dict[str, Any]) -> Form:
         return Form(
             file_format=named or FileFormat(wanted),
             columns=options["columns"],
-            formula_safe=options["formula_safe"] or options["for_spreadsheets"],
-            marked=options["for_spreadsheets"],
+            for_spreadsheets=options["for_spreadsheets"],
         )
     except ValueError as error:
         _end(str(error))
