@@ -32,8 +32,10 @@ SHOWN_WHOLE = 10
 
 LONGEST = 255  # the digits of the largest number in a reference that is compared
 
-NO_VALUE = ("NULL", "null", "(NULL)", "(null)", "None", "nil", "NaN", "nan", "NA", "N/A", "#N/A", "\\N")
-NO_VALUE += ("#NAME?", "#REF!", "#VALUE!")  # of text that a spreadsheet program took for a formula
+NO_VALUE = (
+    *("NULL", "null", "(NULL)", "(null)", "None", "nil", "NaN", "nan", "NA", "N/A", "#N/A", "\\N"),
+    *("#NAME?", "#REF!", "#VALUE!"),  # of text that a spreadsheet program took for a formula
+)
 """What databases and programs write where there is nothing."""
 
 IS_NO_VALUE = "IN ({})".format(", ".join(f"'{text}'" for text in NO_VALUE))
