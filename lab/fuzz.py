@@ -24,9 +24,10 @@ from schemathesis import HookContext
 from schemathesis.engine import Status, events, from_schema
 from schemathesis.engine.recorder import ScenarioRecorder
 from schemathesis.schemas import BaseSchema
-from tests.contract import raw
 from tests.contract.generator import CHECKS, AnyCase, Page, ask, configuration, teach
 from tests.server import running_server
+
+from lab import raw
 
 RAW_SHARE = 20
 """One request in so many is raw bytes."""

@@ -127,6 +127,10 @@ def lose_the_connection() -> None:
     raise OperationalError(message)
 
 
+def be_stopped() -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(("lost", "left"), [(2, REX), (3, [])])
 def test_a_lost_race_is_tried_again_twice(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch, lost: int, left: list[Any]
@@ -144,15 +148,14 @@ def test_a_lost_race_is_tried_again_twice(
     assert (len(tries), catalogue(), counts()[0]) == (3, left, "done" if left else "rejected")
 
 
-def test_a_commit_whose_answer_is_lost_is_looked_up(run_import: Import, dogs: Category, rejects: Path) -> None:
-    with at_commit(after=lose_the_connection):
+@pytest.mark.parametrize("end", [lose_the_connection, be_stopped])
+def test_a_commit_whose_answer_is_lost_is_looked_up(
+    run_import: Import, dogs: Category, rejects: Path, end: Callable[[], None]
+) -> None:
+    with at_commit(after=end):
         result = run_import(CONTENT, *SKIP, "--rejects", str(rejects))
     assert (result.status, result.out.partition(",")[0], rejects.exists()) == (4, "Done", True)
     assert (catalogue(), counts()) == (REX, ("done", 2, 1, 0, 0, 1))
-
-
-def be_stopped() -> None:
-    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("end", [lose_the_connection, be_stopped])
@@ -241,15 +244,16 @@ def shell(arguments: str) -> int:
     return done.returncode
 
 
-def test_what_fails_after_the_commit_fails_no_import(
-    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("end", [lose_the_connection, be_stopped])
+def test_what_ends_after_the_commit_fails_no_import(
+    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch, end: Callable[[], None]
 ) -> None:
     clear, calls = staging.clear, []
 
     def clear_and_fail() -> None:
         calls.append(1)
         if len(calls) > 1:
-            lose_the_connection()
+            end()
         clear()
 
     monkeypatch.setattr(staging, "clear", clear_and_fail)

@@ -18,7 +18,7 @@ import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from categories.models import Category
-from files import staging, transactions
+from files import staging
 from files.lock import ADVISORY_LOCK, only_import
 from files.readers.rows import Reading
 from pets import sql
@@ -288,37 +288,6 @@ def test_a_signal_whose_exception_is_lost_stops_it_too(
     assert (result.status, result.error) == (130, "Stopped. Nothing changed.")
     assert counts() == ("stopped", 0, 0, 0, 0, 0)
     assert catalogue() == []
-
-
-def write_and_be_stopped(*given: Any, **options: Any) -> None:
-    transactions.write_at_once(*given, **options)
-    raise KeyboardInterrupt
-
-
-def test_a_signal_that_comes_after_the_commit_does_not_deny_it(
-    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("files.run.write_at_once", write_and_be_stopped)
-    result = run_import(CONTENT)
-    assert (result.status, result.out.partition(",")[0]) == (0, "Done")
-    assert counts() == ("done", 1, 1, 0, 0, 0)
-    assert catalogue() == [("Rex", "Dogs", "available", None)]
-
-
-def test_a_signal_in_the_last_moment_does_not_deny_it_either(
-    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clear, calls = staging.clear, []
-
-    def clear_and_be_stopped() -> None:
-        calls.append(1)
-        if len(calls) > 1:
-            raise KeyboardInterrupt
-        clear()
-
-    monkeypatch.setattr(staging, "clear", clear_and_be_stopped)
-    result = run_import(CONTENT)
-    assert (result.status, result.out.partition(",")[0]) == (0, "Done")
 
 
 def test_a_failure_is_recorded(run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from commands import PROJECT
-from petstore_site.portal import changelog, clients, documents, pages, views
+from petstore_site.portal import changelog, documents, views
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read, text_of
 from tests.server import ROOT
@@ -67,16 +66,6 @@ class TestGuide:
     def test_every_code_has_a_section_in_the_document_of_errors(self) -> None:
         sections = documents.sections((ROOT / "docs" / "errors.md").read_text(encoding="utf-8"), 2)
         assert [section.id for _, section in sections] == list(ErrorCode)
-
-
-@pytest.mark.parametrize(
-    "file", [changelog.FILE, clients.RELEASED, pages.HTTP_FILE, pages.ERRORS, pages.GUIDE, PROJECT]
-)
-def test_a_container_has_what_the_pages_are_made_of(file: Path) -> None:
-    name = file.relative_to(ROOT).parts[0]
-    copied = re.findall(r"^COPY (?!--)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
-    assert name in " ".join(copied).split()
-    assert f"!{name}" in (ROOT / ".dockerignore").read_text().splitlines()
 
 
 def documents_without_code(name: str) -> str:

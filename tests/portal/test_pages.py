@@ -13,7 +13,7 @@ from django.test import Client
 from commands import version
 from petstore_site.portal import changelog, pages
 from rest.errors import ErrorCode
-from tests.conftest import ApiClient, error
+from tests.conftest import error
 from tests.portal.conftest import Read, text_of
 
 PAGES = ["/", "/docs/", "/docs/guide/", "/docs/clients/", "/docs/changelog/", "/docs/errors/rate_limited"]
@@ -120,12 +120,6 @@ class TestErrorPages:
         assert head in text_of(read(f"/docs/errors/{code}"))
         shown = re.findall(rf"Content-Type: application/json\n([^{{]*)\n{{\s+.code.: .{code}.", text_of(read("/docs/")))
         assert set(shown) == {headers}
-
-    def test_an_error_leads_to_its_page(self, api: ApiClient, client: Client) -> None:
-        answer = api.get("/v1/pets?limit=0")
-        target = re.fullmatch('<(.+)>; rel="help"', answer["Link"])
-        assert target
-        assert "<code>invalid_parameter</code>" in client.get(target[1]).content.decode()
 
     def test_other_names_are_not_found(self, client: Client) -> None:
         answer = client.get("/docs/errors/nope")

@@ -59,14 +59,6 @@ def test_nobody_is_led_to_another_site(client: Client, anna: User, secret: str, 
     ]  # fmt: skip
 
 
-def test_signing_in_begins_a_new_session(client: Client, anna: User) -> None:
-    client.get(f"{SIGN_IN}passkey/", headers={"Accept": "application/json"})  # which stores a challenge
-    before = client.session.session_key
-    sign_in(client)
-    assert before
-    assert client.session.session_key != before
-
-
 @pytest.fixture
 def _accounts(db: None) -> None:
     member("inactive", is_active=False)
@@ -239,10 +231,6 @@ class TestSecondFactor:
         assert (answer.status_code, answer["Location"]) == (302, SIGN_IN)
         assert client.post(page, {"code": code(secret)})["Location"] == SIGN_IN
         assert not signed_in(client)
-
-    def test_of_a_thief_does_not_help_without_the_password(self, client: Client, secret: str) -> None:
-        answer = client.post(f"{SIGN_IN}second-factor/", {"code": code(secret)})
-        assert answer["Location"] == SIGN_IN
 
     def test_secrets_are_stored_encrypted(self, secret: str) -> None:
         assert secret not in str(Authenticator.objects.values_list("data"))
