@@ -15,9 +15,12 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 DESCRIPTION = ROOT / "docs" / "openapi.yaml"
+TOOLS = Path(os.environ.get("CLIENT_TOOLS", ROOT))
+"""The checkout whose generators are used: a clone need not install its own."""
+
 PYTHON_LOCK = ROOT / "requirements" / "clients.txt"
-PYTHON_FOLDER = ROOT / ".venv-clients"
-TYPESCRIPT = HERE / "typescript"
+PYTHON_FOLDER = TOOLS / ".venv-clients"
+TYPESCRIPT = TOOLS / "clients" / "typescript"
 
 SECONDS = 300
 """How long a program may take."""
@@ -43,7 +46,7 @@ def node_tools(folder: Path = TYPESCRIPT) -> Path:
     """Return the `node_modules` that the `package-lock.json` in `folder` names."""
     for program in ("node", "npm"):
         if shutil.which(program) is None:
-            message = f"{folder.relative_to(ROOT)} needs {program}"
+            message = f"{folder.relative_to(TOOLS)} needs {program}"
             raise CannotInstallError(message)
     modules = folder / "node_modules"
     with _alone():
@@ -72,7 +75,7 @@ def _check(done: subprocess.CompletedProcess[str]) -> None:
 @contextmanager
 def _alone() -> Iterator[None]:
     """Keep other processes out of the block (pytest-xdist runs several)."""
-    folder = os.open(HERE, os.O_RDONLY)
+    folder = os.open(TOOLS / "clients", os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         yield

@@ -69,6 +69,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for who in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{who}_NAME", "Someone")
         monkeypatch.setenv(f"GIT_{who}_EMAIL", "someone@petstore.example")
+    monkeypatch.setenv("CLIENT_TOOLS", str(ROOT))
     folder = tmp_path / "petstore"
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, files.split("\0")):

@@ -1,7 +1,10 @@
 """What tests of the clients need of a machine."""
 
-from collections.abc import Iterator
+import fcntl
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -15,3 +18,18 @@ def or_skip() -> Iterator[None]:
         yield
     except CannotInstallError as reason:
         pytest.skip(str(reason))
+
+
+def package(factory: pytest.TempPathFactory, build: Callable[[Path, Path], Path], tools: Path) -> Path:
+    """Return the package of a client, which one process of pytest-xdist builds for all."""
+    folder = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with (folder / f"{build.__name__}.txt").open("a+") as built:
+        fcntl.flock(built, fcntl.LOCK_EX)
+        built.seek(0)
+        if not (file := built.read()):
+            (folder / build.__name__).mkdir()
+            file = str(build(folder / build.__name__, tools))
+            built.write(file)
+    return Path(file)

@@ -20,7 +20,7 @@ import yaml
 
 from clients.build import build_python, build_typescript
 from clients.tools import DESCRIPTION, HERE, node_tools, python_tools, run
-from tests.clients.conftest import or_skip
+from tests.clients.conftest import or_skip, package
 from tests.clients.scripted import Response, Script, scripted_server
 from tests.server import Gunicorn, running_server
 
@@ -51,7 +51,7 @@ class Client(ABC):
     caller = "caller"
     environment: ClassVar[dict[str, str]] = {}
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, _factory: pytest.TempPathFactory) -> None:
         self.folder = folder
         program = f"{self.caller}{self.suffix}"
         self.write(program, Path(__file__).with_name(program).read_text())
@@ -131,11 +131,11 @@ class PythonClient(Client):
     language, suffix, environment = "python", ".py", {"PYTHONPATH": "site"}
     timed_out, hung_up, no_wait = "ReadTimeout", "RemoteProtocolError", "0.0 s"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, factory: pytest.TempPathFactory) -> None:
         with or_skip():
             self.tools = python_tools()
-        zipfile.ZipFile(build_python(folder, self.tools)).extractall(folder / "site")
-        super().__init__(folder)
+        zipfile.ZipFile(package(factory, build_python, self.tools)).extractall(folder / "site")
+        super().__init__(folder, factory)
 
     def check(self) -> None:
         options = ("--strict", "--follow-imports=silent", f"--cache-dir={self.tools.parent}/mypy")
@@ -164,16 +164,16 @@ class TypeScriptClient(Client):
     language, suffix = "typescript", ".ts"
     timed_out, hung_up, no_wait = "TimeoutError", "TypeError", "0 ms"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, factory: pytest.TempPathFactory) -> None:
         with or_skip():
             modules = node_tools()
-        tarball = build_typescript(folder, modules)
+        tarball = package(factory, build_typescript, modules)
         (folder / "node_modules").mkdir()
         for module in modules.iterdir():
             (folder / "node_modules" / module.name).symlink_to(module)
         run("tar", "-xzf", tarball, cwd=folder)
         (folder / "package").rename(folder / "node_modules" / "petstore-client")
-        super().__init__(folder)
+        super().__init__(folder, factory)
         self.write("package.json", '{"type": "module"}')
         options = json.loads(Path(__file__).with_name("tsconfig.json").read_text())
         self.write("tsconfig.json", json.dumps(options | {"files": sorted(path.name for path in folder.glob("*.ts"))}))
@@ -202,7 +202,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[type[
 
     def of(kind: type[Client]) -> Client:
         if kind not in made:
-            made[kind] = kind(tmp_path_factory.mktemp("packed"))
+            made[kind] = kind(tmp_path_factory.mktemp("packed"), tmp_path_factory)
         return made[kind]
 
     yield of

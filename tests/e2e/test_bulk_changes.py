@@ -2,10 +2,9 @@
 
 import itertools
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.server import Gunicorn
 
@@ -63,47 +62,6 @@ def test_back_after_a_deletion_leads_to_the_list(office: Page, three: str) -> No
     office.go_back()
     expect(office.locator(".messagelist")).to_contain_text("Nothing was deleted.")
     assert "/admin/pets/pet/?" in office.url
-
-
-@pytest.fixture
-def second(office: Page, new_context: Callable[[], BrowserContext]) -> Page:
-    """A second browser of the same person, who is signed in there too."""
-    context = new_context()
-    context.add_cookies(office.context.cookies())  # type: ignore[arg-type]  # what one gives the other takes
-    return context.new_page()
-
-
-def test_the_second_of_two_browsers_is_told(office: Page, second: Page, three: str) -> None:
-    search(office, three)
-    office.locator("#result_list .field-name a").first.click()
-    office.wait_for_url("**/change/**")
-    address = office.url
-    second.goto(address)
-    second.get_by_role("radio", name="Sold").check()
-    second.get_by_role("button", name="Save", exact=True).click()
-    expect(second.locator(".messagelist")).to_contain_text("was saved.")
-    office.get_by_label("Name").fill("Mine")
-    office.get_by_role("button", name="Save", exact=True).click()
-    alert = office.get_by_role("alert")
-    expect(alert).to_contain_text("Not saved. You changed this in another tab or on another device just now.")
-    expect(alert.get_by_role("listitem")).to_have_text([re.compile("^Name"), "Status now Sold here Pending"])
-    expect(office.get_by_label("Name")).to_have_value("Mine")
-    office.get_by_role("link", name="Use the values of now").click()
-    expect(office.get_by_label("Name")).to_have_value(f"{three} puppy 2")
-    expect(office.get_by_role("radio", name="Sold")).to_be_checked()
-
-
-def test_what_was_typed_is_saved_anyway(office: Page, second: Page, three: str) -> None:
-    search(office, three)
-    office.locator("#result_list .field-name a").first.click()
-    office.wait_for_url("**/change/**")
-    second.goto(office.url)
-    second.get_by_role("button", name="Mark sold").click()
-    expect(second.locator(".messagelist")).to_contain_text(f"Marked {three} puppy 2 sold.")
-    office.get_by_label("Name").fill("Mine")
-    office.get_by_role("button", name="Save", exact=True).click()
-    office.get_by_role("button", name="Save mine anyway").click()
-    expect(office.locator(".messagelist")).to_contain_text("was saved.")
 
 
 def test_the_filters_of_activity_apply_when_they_are_chosen(office: Page, three: str) -> None:

@@ -5,9 +5,8 @@ import io
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.server import Gunicorn
 from tests.whole import HEADER
 
 PETS = "/admin/pets/pet/"
@@ -31,72 +30,6 @@ def send(page: Page, rows: list[list[str]], *, name: str, add_categories: bool =
     page.get_by_role("button", name="Check the file").click()
     expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
     page.wait_for_load_state()
-
-
-def cells(table: Locator) -> list[list[str | None]]:
-    """Return the text of a table's body, which must be on the page already."""
-    return [[cell.text_content() for cell in row.locator("th, td").all()] for row in table.locator("tbody tr").all()]
-
-
-def downloaded(page: Page, link: str, folder: Path) -> tuple[str, bytes]:
-    """Return the name and the content of the file behind a link, which may be in a menu."""
-    if not page.get_by_role("link", name=link).is_visible():
-        page.locator("summary", has_text="Export").click()
-    with page.expect_download() as begun:
-        page.get_by_role("link", name=link).click()
-    file = folder / "downloaded"
-    begun.value.save_as(file)
-    return begun.value.suggested_filename, file.read_bytes()
-
-
-def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
-    office: Page, server: Gunicorn, tmp_path: Path
-) -> None:
-    file = tmp_path / "monday.csv"
-    file.write_text(text_of([["FRIDAY-10", "Maple", "Rabbits", "available"]]))
-    server.manage("import_pets", str(file))
-    rows = [
-        ["FRIDAY-10", "Maple", "Rabbits", "sold"],
-        ["FRIDAY-11", "Clover", "Rabbits", ""],
-        ["FRIDAY-12", "", "Rabbits", ""],
-    ]
-    send(office, rows, name="friday.csv")
-    expect(office.get_by_text("1 animal is added and 1 changed.")).to_be_visible()
-    assert [row[2:] for row in cells(office.locator("#plan"))] == [
-        ["Maple", "Rabbits", "available becomes sold", "FRIDAY-10"],
-        ["Clover", "Rabbits", "available", "FRIDAY-11"],
-        ["blank", "Rabbits", "", "FRIDAY-12"],
-        ["name is required."],
-    ]
-    office.get_by_role("link", name="Errors 1").click()
-    expect(office.locator("#plan tbody tr")).to_have_count(2)
-    assert downloaded(office, "Rejected rows", tmp_path) == (
-        "friday-rejected.csv",
-        (
-            f"_line,_code,_message,{','.join(HEADER)}\r\n4,validation_failed,name is required.,FRIDAY-12,,Rabbits,\r\n"
-        ).encode("utf-8-sig"),
-    )
-
-    office.get_by_role("button", name="Import 2 rows, leave out 1").click()
-    office.wait_for_url("**/activity/*/")
-    expect(office.get_by_role("heading", level=1)).to_have_text("keeper imported friday.csv: 1 added, 1 changed")
-    assert downloaded(office, "Download with errors", tmp_path)[0] == "friday-rejected.csv"
-    record = office.url
-
-    send(office, [["FRIDAY-12", "Thistle", "Rabbits", "pending"]], name="friday-rejected.csv")
-    expect(office.locator("#plan .row-error")).to_have_count(0)
-    office.get_by_role("button", name="Import 1 row", exact=True).first.click()
-    office.wait_for_url("**/activity/*/")
-    expect(office.get_by_role("heading", level=1)).to_have_text("keeper imported friday-rejected.csv: 1 added")
-
-    office.goto(record)
-    office.get_by_role("link", name="Undo…").click()
-    office.wait_for_url("**/undo/")
-    office.get_by_role("button", name="Undo: delete 1 animal").click()
-    expect(office.locator(".messagelist")).to_contain_text("Undid “imported friday.csv: 1 added, 1 changed”.")
-    office.goto(f"{PETS}?q=FRIDAY-1")
-    expect(office.locator("#result_list .field-reference")).to_have_text(["FRIDAY-12", "FRIDAY-10"])
-    expect(office.locator("#result_list .field-status summary").last).to_have_text("Available")
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -40,24 +40,6 @@ def test_without_a_clipboard_the_secret_is_selected(office: Page) -> None:
     assert office.evaluate("getSelection().toString()") == secret
 
 
-def test_the_secret_is_shown_once(office: Page, server: Gunicorn) -> None:
-    secret = issue(office, "Shown once")
-    office.reload()
-    expect(office.locator(".errornote")).to_be_visible()
-    assert secret not in office.content()
-    office.go_back()
-    assert secret not in office.content()
-    office.goto(KEYS)
-    office.get_by_role("link", name="Shown once").click()
-    expect(office.get_by_label("Name")).to_have_value("Shown once")
-    office.wait_for_load_state()
-    assert secret[10:18] in office.content()
-    assert secret not in office.content()
-    office.reload()
-    assert secret not in office.content()
-    assert [each["name"] for each in server.manage_json("list_api_keys")].count("Shown once") == 1
-
-
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_long_request_id_is_cut_with_an_ellipsis(office: Page, server: Gunicorn, width: int) -> None:
     secret, request_id = server.issue_key("Long IDs"), "f" * 128

@@ -77,12 +77,6 @@ def set_up_app(page: Page) -> str:
     return secret
 
 
-def enter_code(page: Page, shown: str) -> None:
-    page.wait_for_url("/admin/account/sign-in/second-factor/")
-    page.get_by_label("Code").fill(shown)
-    page.get_by_role("button", name="Continue").click()
-
-
 def authenticator(page: Page) -> None:
     """Give the browser a device that holds passkeys, and whose owner always agrees."""
     session = page.context.new_cdp_session(page)
@@ -108,26 +102,6 @@ def no_serious_finding(page: Page) -> None:
         found = [each for each in Axe().run(page).response["violations"] if each["impact"] in {"serious", "critical"}]
         assert [(colours, each["id"], each["nodes"][0]["html"]) for each in found] == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn) -> None:
-    choose_password(page, server, "ada")
-    expect(page.locator(".messagelist")).to_contain_text("Set up a second factor")
-    page.goto("/admin/pets/pet/")
-    page.wait_for_url("/admin/account/")
-    secret = set_up_app(page)
-    codes = page.locator(".recovery-codes li")
-    expect(codes).to_have_count(10)
-    recovery = codes.first.inner_text()
-    page.get_by_role("link", name="I saved them").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Welcome, ")
-    sign_out(page)
-
-    fill_in(page, "ada", PASSWORD)
-    enter_code(page, "000000" if code(secret) != "000000" else "111111")
-    expect(page.locator(".errorlist")).to_have_text("Incorrect code.")
-    enter_code(page, recovery)
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Welcome, ")
 
 
 def test_a_passkey_is_set_up_and_opens_alone(page: Page, server: Gunicorn) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 
 from clients.build import build_typescript
 from clients.tools import node_tools, run
-from tests.clients.conftest import or_skip
+from tests.clients.conftest import or_skip, package
 from tests.server import Gunicorn, running_server
 
 PAGE = """<!doctype html><script type="importmap">{"imports":
@@ -68,7 +68,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder, pages = tmp_path_factory.mktemp("packed"), tmp_path_factory.mktemp("pages")
     with or_skip():
         modules = node_tools()
-    run("tar", "-xzf", build_typescript(folder, modules), cwd=folder)
+    run("tar", "-xzf", package(tmp_path_factory, build_typescript, modules), cwd=folder)
     (folder / "package").rename(pages / "petstore-client")
     (pages / "openapi-fetch").symlink_to(modules / "openapi-fetch")
     (pages / "index.html").write_text(PAGE)

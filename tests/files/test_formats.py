@@ -35,6 +35,7 @@ ARRAY = f"\n [{LINES.strip().replace(chr(10) * 2, ',')}]\n"
         (CSV.encode(), "a.csv"),
         (CSV.encode("utf-8-sig"), "bom.csv"),
         (CSV.encode("utf-16"), "utf-16.csv"),
+        (CSV.encode("utf-16-be"), "utf-16-without-a-mark.csv"),
         (SEMICOLONS.encode(), "semicolons.txt"),
         (SEMICOLONS.replace("\n", "\r").encode(), "old-macintosh.csv"),
         (TABS.encode(), "a.tsv"),
