@@ -1,7 +1,7 @@
 """The changes in docs/examples/ apply to the code, do what they say, and pass the fast tests, in a year and in six weeks.
 
-So none of the fast tests knows today's date. What a nearer day breaks, such as a span of days that goes over the end of
-a year, is in tests that read the clock.
+So none of the fast tests knows today's date, and all of them pass on the next Django too, if it is installed (`make django61`).
+What a nearer day breaks, such as a span of days that goes over the end of a year, is in tests that read the clock.
 
 "Run:" in an example is a command that finishes it, "Check:" names slow tests that it changes or adds.
 If one no longer applies, run `git apply --3way docs/examples/NAME.patch`, fix it, and replace its diff by that of `git diff`.
@@ -32,7 +32,9 @@ DATED = sorted(
 )
 
 APPLY = ("git", "apply", "--recount", "-C1")
-PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+FAST = (*PYTEST, "-n", "auto", "-m", "not slow")
+NEXT_DJANGO = ROOT / ".venv-django61"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -43,7 +45,7 @@ def test_each_applies_alone(example: Path) -> None:
 @pytest.mark.skipif(not shutil.which("cc"), reason="cc is not installed")
 @pytest.mark.parametrize(("alone", "days"), [(None, 400), *((name, 45) for name in ALONE)], ids=["most", *ALONE])
 def test_they_work_and_pass_the_fast_tests_on_another_day(tmp_path: Path, alone: str | None, days: int) -> None:
-    """Most are tried at once, one applied after another, with all fast tests in a year.
+    """Most are tried at once, one applied after another, with all fast tests in a year on the next Django.
 
     One alone is tried in six weeks with its own, those of the API, and those that read the clock.
     """
@@ -60,10 +62,13 @@ def test_they_work_and_pass_the_fast_tests_on_another_day(tmp_path: Path, alone:
     done(tree, "git", "add", "--all", ":!.venv")
     done(tree, "python", "-m", "ruff", "check", "--no-cache", "--exclude=migrations")
     own = re.findall(r"^\+\+\+ b/(tests/\S*test_\w+\.py)$", "".join(map(Path.read_text, taken)), re.MULTILINE)
-    tests = [*OF_THE_API, *own, *DATED] if alone else []
-    done(tree, *PYTEST, "-n", "auto", "-m", "not slow", *tests, **ahead)
+    tests = [*OF_THE_API, *own, *DATED] if alone else own
+    done(tree, "python", *FAST, *tests, **ahead)
+    if not alone:
+        python = NEXT_DJANGO / "bin" / "python" if (NEXT_DJANGO / "installed").exists() else "python"
+        done(tree, str(python), *FAST, **ahead)
     for slow_tests in re.findall(r"^Check: (.+)$", texts, re.MULTILINE):
-        done(tree, *PYTEST, *slow_tests.split())
+        done(tree, "python", *PYTEST, *slow_tests.split())
 
 
 def copied(folder: Path) -> Path:

@@ -25,6 +25,12 @@ class TestRotate:
         with pytest.raises(RotationError):
             stale.rotate(grace=DAY)
 
+    def test_a_key_that_ends_before_the_grace_is_over_ends_then(self) -> None:
+        old = APIKeyFactory(expires_at=timezone.now() + DAY)
+        ends = old.expires_at
+        old.rotate(grace=2 * DAY)
+        assert old.expires_at == ends
+
     def test_all_or_none(self) -> None:
         first, second = APIKeyFactory(), APIKeyFactory(revoked_at=timezone.now())
         with pytest.raises(RotationError):

@@ -34,18 +34,6 @@ def rolled_back() -> Iterator[None]:
     lookup.clear()
 
 
-class RolledBackMachine(RuleBasedStateMachine):
-    """A state machine whose every run starts with the rows that the test has made."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._block = rolled_back()
-        self._block.__enter__()
-
-    def teardown(self) -> None:
-        self._block.__exit__(None, None, None)
-
-
 def run(machine: type[RuleBasedStateMachine], **world: object) -> None:
     """Run the machine as a test; `world` becomes its class's attributes, such as a client."""
     run_state_machine_as_test(type(machine.__name__, (machine,), world))

@@ -1,8 +1,5 @@
 """A second, naive reading of the rules for NewPet: what must be accepted, written without looking at the code."""
 
-from decimal import Decimal, InvalidOperation
-from fractions import Fraction
-
 import regex  # type: ignore[import-untyped]  # it has no types
 
 FORMATS = "\N{BRAILLE PATTERN BLANK}\ufff9-\ufffb\U00013430-\U0001343f"
@@ -38,20 +35,3 @@ def shows(character: str) -> bool:
     return not regex.fullmatch(
         rf"[\p{{Z}}\p{{Cc}}\p{{Cs}}\p{{Default_Ignorable_Code_Point}}{FORMATS}{MARKS}]", character
     )
-
-
-def int64(literal: str) -> int | None:
-    """The int64 that a JSON number writes, by exact arithmetic; None if it writes none, or none for certain.
-
-    With a fraction or an exponent many readers take it for a double, and from 2^53 on that may be another integer.
-    """
-    try:
-        written = Decimal(literal)
-    except InvalidOperation:  # an exponent of 20 digits
-        return None
-    if written and not -20 < written.adjusted() < 20:
-        return None
-    value = Fraction(written) if written else Fraction(0)
-    plain = literal.removeprefix("-").isdecimal()
-    least, most = (-(2**63), 2**63 - 1) if plain else (1 - 2**53, 2**53 - 1)
-    return int(value) if value.denominator == 1 and least <= value <= most else None
