@@ -45,8 +45,8 @@ class AnimalUndo(NamedTuple):
     """By column the values that it gets; of one that comes back, all."""
     back_to: int | None = None
     """The row of history whose values it gets instead, if it goes back whole."""
-    is_sold: bool = False
-    """Whether it becomes sold."""
+    day_of: int | None = None
+    """The row of history that has the day of its sale, if it is sold again."""
     reason: str = ""
     """Why it, or a field of it, stays; empty if nothing stays."""
 
@@ -109,7 +109,8 @@ WITH h AS (
     SELECT r.history_id, r.history_type, r.id, {each("r.{c}, p.{c} AS now_{c}")}
     FROM pets_petchange r JOIN pets_pet p ON p.id = r.id WHERE r.history_id {{among}} ORDER BY p.id {{lock}}
 )
-SELECT h.history_id, h.id, h.history_type, b.history_id, b.status = 'sold' AND h.status <> 'sold'
+SELECT h.history_id, h.id, h.history_type, b.history_id,
+    CASE WHEN b.status = 'sold' AND h.status <> 'sold' THEN b.history_id END
 FROM h LEFT JOIN pets_petchange b ON b.history_id =
     (SELECT max(x.history_id) FROM pets_petchange x WHERE x.id = h.id AND x.history_id < h.history_id)
 WHERE h.history_id = (SELECT max(x.history_id) FROM pets_petchange x WHERE x.id = h.id)
@@ -179,8 +180,8 @@ def whole(rows: Sequence[int]) -> list[AnimalUndo]:
     return [
         AnimalUndo(row, animal, does="-")
         if did == "+"
-        else AnimalUndo(row, animal, does="~", back_to=back_to, is_sold=is_sold)
-        for row, animal, did, back_to, is_sold in animals
+        else AnimalUndo(row, animal, does="~", back_to=back_to, day_of=day_of)
+        for row, animal, did, back_to, day_of in animals
     ]
 
 
@@ -199,8 +200,8 @@ class _Decision:
         values = iter(row)
         self.history_id, self.did, self.animal = islice(values, 3)
         self.after = dict(zip(NAMES, values, strict=False))
-        (self.has_before, self.before), (self.is_there, self.now), (self.is_done, self.undone) = (
-            (next(values) is not None, dict(zip(NAMES, values, strict=False))) for _ in range(3)
+        (self.row_before, self.before), (self.is_there, self.now), (self.is_done, self.undone) = (
+            (next(values), dict(zip(NAMES, values, strict=False))) for _ in range(3)
         )
         self.was_changed, has_category, self.is_taken = values
         former = (self.after if self.did == "-" else self.before)[CATEGORY.name]
@@ -213,8 +214,9 @@ class _Decision:
     def _planned(self, does: str = "", reason: str = "", values: Mapping[str, Any] = {}) -> AnimalUndo:
         former = self.now if self.is_there else {}
         name = (former or self.after)[NAME.name]
-        is_sold = values.get(STATUS.name) == PetStatus.SOLD
-        return AnimalUndo(self.history_id, self.animal, name, does, former, values, is_sold=is_sold, reason=reason)
+        day_of = self.row_before if self.did == "~" else self.history_id
+        day_of = day_of if values.get(STATUS.name) == PetStatus.SOLD else None
+        return AnimalUndo(self.history_id, self.animal, name, does, former, values, day_of=day_of, reason=reason)
 
     def _delete(self) -> AnimalUndo:
         if self.is_done:
@@ -250,7 +252,7 @@ class _Decision:
     def _differs(self, name: str) -> bool:
         """Return whether the change gave the field a value that it still has to lose."""
         is_done = self.is_done and self.undone[name] == self.before[name]
-        is_changed = self.has_before and self.after[name] != self.before[name]
+        is_changed = self.row_before and self.after[name] != self.before[name]
         return is_changed and not is_done and self.now[name] != self.before[name]
 
     def _why_not(self, name: str) -> str:

@@ -18,7 +18,7 @@ from changes import bulk, merging
 from changes.models import AnyChange, Change, Kind, SelectedBlock, State, UnrecordedChange
 from changes.plan import BLOCK, LEFT_LISTED, AnimalUndo, deleted_categories, planned, rows_before, whole
 from changes.progress import WorkProgress, left, waiting
-from changes.write import add_again, change_animals, delete_animals, restore_sales, set_back
+from changes.write import add_again, change_animals, delete_animals, set_back
 from history.acting import account, acting, recording
 from history.conflicts import MEANWHILE
 from history.edits import NotUndoneError
@@ -221,16 +221,15 @@ def _undo_block(
 def _write(plan: Sequence[AnimalUndo], undo: Change) -> None:
     now = timezone.now()
     deletes, sets, adds = ([step for step in plan if step.does == does] for does in "-~+")
+    days = [step.day_of for step in plan if step.day_of]
     if deletes:
         delete_animals([step.animal for step in deletes], now, undo)
     if back := [step.back_to for step in sets if step.back_to]:
-        set_back(back, now, undo)
+        set_back(back, now, undo, days=days)
     elif sets:
-        change_animals({step.animal: step.after for step in sets}, now, undo)
+        change_animals({step.animal: step.after for step in sets}, now, undo, days=days)
     if adds:
-        add_again({step.animal: step.after for step in adds}, now, undo)
-    if sold := {step.animal: step.row for step in plan if step.is_sold}:
-        restore_sales(sold)
+        add_again({step.animal: step.after for step in adds}, now, undo, days=days)
     undo.deleted += len(deletes)
     undo.changed += len(sets)
     undo.added += len(adds)

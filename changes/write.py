@@ -43,33 +43,30 @@ SELECT becomes.id, {each("becomes.{c}")}, COALESCE((
 FROM {{becomes}}
 """
 
-# The triggers have just written that they were sold today, or nothing of those that came back. The day is that of the
-# sale that the undone row ended; of a deletion, the animal's last.
-FORGET_SALES = "DELETE FROM pets_sale WHERE pet_id {among}"
-RESTORE_SALES = """
-INSERT INTO pets_sale (pet_id, day)
-SELECT id, day FROM (
-    SELECT h.id, (SELECT e.day FROM pets_endedsale e WHERE e.pet_id = h.id AND e.ended_at <= h.history_date
-        AND (h.history_type = '-' OR e.ended_at > (
-            SELECT b.history_date FROM pets_petchange b WHERE b.id = h.id AND b.history_id < h.history_id
-            ORDER BY b.history_id DESC LIMIT 1))
-        ORDER BY e.id DESC LIMIT 1) AS day
-    FROM pets_petchange h WHERE h.history_id {among}
-) ended WHERE day IS NOT NULL
+# The triggers have just let them be sold today.
+DAYS = """
+UPDATE pets_pet SET sold_on = h.sold_on FROM pets_petchange h WHERE h.history_id {among} AND h.id = pets_pet.id
 """
 
 
-def change_animals(values: Mapping[int, Mapping[str, Any]], now: datetime, change: AnyChange) -> None:
-    """Give the animals by their ID all these values, and write the history as a part of `change`, if that is saved."""
+def change_animals(
+    values: Mapping[int, Mapping[str, Any]], now: datetime, change: AnyChange, *, days: Sequence[int] = ()
+) -> None:
+    """Give the animals by their ID all these values, and write the history as a part of `change`, if that is saved.
+
+    `days` are the rows of history whose day of sale they get: not those of today, if they are sold again.
+    """
     at = connection.ops.adapt_datetimefield_value(now)
     execute(SET.format(becomes=BECOMES[connection.vendor]), [at, _objects(values)])
+    _set_days(days)
     _write_history("~", values, at, change)
 
 
-def set_back(rows: Sequence[int], now: datetime, change: AnyChange) -> None:
+def set_back(rows: Sequence[int], now: datetime, change: AnyChange, *, days: Sequence[int] = ()) -> None:
     """Give animals all values of these rows of their history, as `change_animals` does."""
     at = connection.ops.adapt_datetimefield_value(now)
     execute(SET.format(becomes=ROWS.format(among=AMONG[connection.vendor])), [at, listed(rows)])
+    _set_days(days)
     _write_history("~", rows, at, change, source="pets_petchange WHERE history_id")
 
 
@@ -79,21 +76,19 @@ def delete_animals(animals: Sequence[int], now: datetime, change: AnyChange) -> 
     execute(DELETE.format(among=AMONG[connection.vendor]), [listed(animals)])
 
 
-def add_again(values: Mapping[int, Mapping[str, Any]], now: datetime, change: AnyChange) -> None:
-    """Add deleted animals under the IDs that they had, with these values."""
+def add_again(
+    values: Mapping[int, Mapping[str, Any]], now: datetime, change: AnyChange, *, days: Sequence[int] = ()
+) -> None:
+    """Add deleted animals under the IDs that they had, with these values and `days`."""
     at = connection.ops.adapt_datetimefield_value(now)
     execute(ADD.format(becomes=BECOMES[connection.vendor]), [at, at, _objects(values)])
+    _set_days(days)
     _write_history("+", values, at, change)
 
 
-def restore_sales(rows: Mapping[int, int]) -> None:
-    """Let animals that are sold again be sold on the day that their undone row of history ended, not today.
-
-    `rows` has that row by the ID of the animal. No day is known of an animal that was sold when it was added.
-    """
-    among = AMONG[connection.vendor]
-    execute(FORGET_SALES.format(among=among), [listed(rows)])
-    execute(RESTORE_SALES.format(among=among), [listed(rows.values())])
+def _set_days(rows: Sequence[int]) -> None:
+    if rows:
+        execute(DAYS.format(among=AMONG[connection.vendor]), [listed(rows)])
 
 
 def _write_history(

@@ -73,7 +73,7 @@ class Heading(NamedTuple):
 HEADINGS = {
     ID: Heading("ID", "pk", 12),
     **{column.header: Heading(column.title, column.path, column.width) for column in COLUMNS},
-    "sold_on": Heading("Day of sale", _Day("sale__day"), 12),
+    "sold_on": Heading("Day of sale", _Day("sold_on"), 12),
     "added_at": Heading("Added", _Time("created_at"), 22),
     "changed_at": Heading("Changed", _Time("updated_at"), 22),
 }

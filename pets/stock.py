@@ -8,9 +8,9 @@ from datetime import date
 from typing import NamedTuple
 
 from django.db import connection, transaction
-from django.db.models import Count, Sum, Value
+from django.db.models import Count, F, Sum, Value
 
-from pets.models import Sale, StockMovement
+from pets.models import Pet, StockMovement
 from pets.sql import read
 
 
@@ -61,7 +61,7 @@ def added_and_sold_since(day: date) -> tuple[dict[date, int], dict[date, int]]:
     And how many of those that are sold became so. Both are of one moment: they are one statement.
     """
     movements = StockMovement.objects.filter(day__gte=day).order_by().values("day")
-    sales = Sale.objects.filter(day__gte=day).order_by().values("day")
+    sales = Pet.objects.filter(sold_on__gte=day).order_by().values(day=F("sold_on"))
     added = movements.annotate(kind=Value("added"), sum=Sum("animals")).exclude(sum=0)
     sold = sales.annotate(kind=Value("sold"), sum=Count("pk"))
     columns = ("kind", "day", "sum")

@@ -1,7 +1,8 @@
-"""The triggers on the table of animals that keep `StockMovement`, `Sale` and `EndedSale`, whatever writes.
+"""The triggers that keep `StockMovement`, and the days of sale of the animals and of their history, whatever writes.
 
-A migration that makes SQLite rebuild the table of animals (any change of a field or a constraint does) loses them, and
-should run `install` after it. `PetsConfig` installs them again after any migration that did not.
+A statement that sets the status of an animal decides its day; one that sets only the day, an undo, has the last word.
+A migration that makes SQLite rebuild the table of animals or of their history (any change of a field or a constraint
+does) begins with `remove` and ends with `install`.
 """
 
 from collections.abc import Iterable
@@ -10,12 +11,10 @@ from django.db import connection
 
 from pets.sql import execute, read
 
-TRIGGERS = {"pet_added", "pet_changed", "pet_removed"}
+TRIGGERS = {"pet_added", "pet_changed", "pet_removed", "pet_sold", "pet_recorded"}
 
 # One row for each group of animals and nothing updated: two writers never wait for each other. The path is fixed as
-# pg_restore has none when it writes rows. A session keeps the plan of its first change, and a join that was planned for
-# one animal compares each of ten thousand with each: sales are deleted with EXECUTE, which plans again, and what was is
-# held against what is by EXCEPT.
+# pg_restore has none when it writes rows.
 POSTGRESQL = """
 CREATE FUNCTION pet_added() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -28,11 +27,6 @@ CREATE FUNCTION pet_removed() RETURNS trigger LANGUAGE plpgsql SET search_path F
 BEGIN
     INSERT INTO pets_stockmovement (day, category_id, status, animals)
     SELECT (created_at AT TIME ZONE 'UTC')::date, category_id, status, -count(*) FROM old_rows GROUP BY 1, 2, 3;
-    EXECUTE $ended$
-        WITH ended AS (DELETE FROM pets_sale s USING old_rows o WHERE o.status = 'sold' AND s.pet_id = o.id
-                       RETURNING s.pet_id, s.day, o.updated_at)
-        INSERT INTO pets_endedsale (pet_id, day, ended_at) SELECT * FROM ended
-    $ended$;
     RETURN NULL;
 END $$;
 
@@ -43,25 +37,28 @@ BEGIN
     FROM (SELECT created_at, category_id, status, 1 AS animals FROM new_rows
           UNION ALL SELECT created_at, category_id, status, -1 FROM old_rows) rows
     GROUP BY 1, 2, 3 HAVING sum(animals) <> 0;
-    IF EXISTS (SELECT FROM old_rows WHERE status = 'sold') THEN
-        EXECUTE $ended$
-            WITH ended AS (DELETE FROM pets_sale USING new_rows WHERE pet_id = id AND status <> 'sold'
-                           RETURNING pet_id, day, updated_at)
-            INSERT INTO pets_endedsale (pet_id, day, ended_at) SELECT * FROM ended
-        $ended$;
-    END IF;
-    INSERT INTO pets_sale (pet_id, day)
-    SELECT id, (now() AT TIME ZONE 'UTC')::date FROM (SELECT id FROM new_rows WHERE status = 'sold'
-                                                      EXCEPT SELECT id FROM old_rows WHERE status = 'sold') newly
-    ON CONFLICT (pet_id) DO UPDATE SET day = excluded.day;
     RETURN NULL;
+END $$;
+
+CREATE FUNCTION pet_sold() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.sold_on := CASE WHEN NEW.status <> 'sold' THEN NULL
+                        WHEN OLD.status = 'sold' THEN OLD.sold_on ELSE (now() AT TIME ZONE 'UTC')::date END;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION pet_recorded() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    SELECT sold_on INTO NEW.sold_on FROM pets_pet WHERE id = NEW.id;
+    IF NOT FOUND THEN
+        SELECT sold_on INTO NEW.sold_on FROM pets_petchange WHERE id = NEW.id ORDER BY history_id DESC LIMIT 1;
+    END IF;
+    RETURN NEW;
 END $$;
 
 CREATE FUNCTION pets_truncated() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     DELETE FROM pets_stockmovement;
-    DELETE FROM pets_sale;
-    DELETE FROM pets_endedsale;
     RETURN NULL;
 END $$;
 
@@ -71,6 +68,10 @@ CREATE TRIGGER pet_removed AFTER DELETE ON pets_pet
     REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION pet_removed();
 CREATE TRIGGER pet_changed AFTER UPDATE ON pets_pet
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION pet_changed();
+CREATE TRIGGER pet_sold BEFORE UPDATE OF status ON pets_pet FOR EACH ROW
+    WHEN (OLD.status <> NEW.status OR OLD.sold_on IS DISTINCT FROM NEW.sold_on) EXECUTE FUNCTION pet_sold();
+CREATE TRIGGER pet_recorded BEFORE INSERT ON pets_petchange FOR EACH ROW
+    WHEN (NEW.status = 'sold') EXECUTE FUNCTION pet_recorded();
 CREATE TRIGGER pets_truncated AFTER TRUNCATE ON pets_pet FOR EACH STATEMENT EXECUTE FUNCTION pets_truncated();
 """
 
@@ -78,6 +79,8 @@ REMOVE_FROM_POSTGRESQL = """
 DROP FUNCTION IF EXISTS pet_added() CASCADE;
 DROP FUNCTION IF EXISTS pet_removed() CASCADE;
 DROP FUNCTION IF EXISTS pet_changed() CASCADE;
+DROP FUNCTION IF EXISTS pet_sold() CASCADE;
+DROP FUNCTION IF EXISTS pet_recorded() CASCADE;
 DROP FUNCTION IF EXISTS pets_truncated() CASCADE;
 """
 
@@ -96,9 +99,6 @@ END""",  # noqa: S608 - constants
 CREATE TRIGGER pet_removed AFTER DELETE ON pets_pet WHEN EXISTS (SELECT 1 FROM pets_stockmovement) BEGIN
     INSERT INTO pets_stockmovement (day, category_id, status, animals)
     VALUES (date(OLD.created_at), OLD.category_id, OLD.status, -1) {ADD};
-    INSERT INTO pets_endedsale (pet_id, day, ended_at)
-    SELECT pet_id, day, OLD.updated_at FROM pets_sale WHERE pet_id = OLD.id;
-    DELETE FROM pets_sale WHERE pet_id = OLD.id;
 END""",  # noqa: S608 - constants
     f"""
 CREATE TRIGGER pet_changed AFTER UPDATE OF category_id, status, created_at ON pets_pet
@@ -106,17 +106,27 @@ WHEN (OLD.category_id, OLD.status, OLD.created_at) <> (NEW.category_id, NEW.stat
     INSERT INTO pets_stockmovement (day, category_id, status, animals)
     VALUES (date(OLD.created_at), OLD.category_id, OLD.status, -1),
            (date(NEW.created_at), NEW.category_id, NEW.status, 1) {ADD};
-    INSERT INTO pets_endedsale (pet_id, day, ended_at)
-    SELECT pet_id, day, NEW.updated_at FROM pets_sale WHERE pet_id = OLD.id AND NEW.status <> 'sold';
-    DELETE FROM pets_sale WHERE pet_id = OLD.id AND NEW.status <> 'sold';
-    INSERT INTO pets_sale (pet_id, day) SELECT NEW.id, date('now') WHERE NEW.status = 'sold' AND OLD.status <> 'sold'
-    ON CONFLICT (pet_id) DO UPDATE SET day = excluded.day;
 END""",  # noqa: S608 - constants
+    """
+CREATE TRIGGER pet_sold AFTER UPDATE OF status ON pets_pet
+WHEN OLD.status <> NEW.status OR OLD.sold_on IS NOT NEW.sold_on BEGIN
+    UPDATE pets_pet SET sold_on = CASE WHEN NEW.status <> 'sold' THEN NULL
+                                       WHEN OLD.status = 'sold' THEN OLD.sold_on ELSE date('now') END
+    WHERE id = NEW.id;
+END""",
+    """
+CREATE TRIGGER pet_recorded AFTER INSERT ON pets_petchange WHEN NEW.status = 'sold' BEGIN
+    UPDATE pets_petchange SET sold_on = (
+        SELECT sold_on FROM pets_pet WHERE id = NEW.id
+        UNION ALL SELECT * FROM (SELECT sold_on FROM pets_petchange WHERE id = NEW.id AND history_id < NEW.history_id
+                                 ORDER BY history_id DESC LIMIT 1) LIMIT 1)
+    WHERE history_id = NEW.history_id;
+END""",
 )
 
 INSTALLED = {
-    "postgresql": "SELECT tgname FROM pg_trigger WHERE tgrelid = 'pets_pet'::regclass AND NOT tgisinternal",
-    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'pets_pet'",
+    "postgresql": "SELECT tgname FROM pg_trigger WHERE tgname LIKE 'pet%' AND NOT tgisinternal",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
 }
 
 
@@ -131,11 +141,11 @@ def remove() -> None:
     if connection.vendor == "postgresql":
         _run([REMOVE_FROM_POSTGRESQL])
     else:
-        _run([f"DROP TRIGGER IF EXISTS {trigger}" for trigger in sorted(TRIGGERS)])
+        _run([f"DROP TRIGGER {trigger}" for trigger in sorted(installed())])
 
 
 def installed() -> set[str]:
-    """Return the names of our triggers that the table of animals has."""
+    """Return the names of our triggers that there are."""
     return {name for (name,) in read(INSTALLED[connection.vendor])}
 
 

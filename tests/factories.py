@@ -1,5 +1,6 @@
 """Makes rows for tests: `PetFactory(name="Rex")` stores an animal, and its category if none is given."""
 
+from datetime import date
 from typing import Any, Protocol, TypeVar, cast
 
 from django.db import connection
@@ -75,3 +76,10 @@ def add_many(category: Category, count: int, status: str = PetStatus.AVAILABLE) 
             " SELECT 'Pet ' || i, %s, %s, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP FROM n",
             [count, category.pk, status],
         )
+
+
+def set_days(day: date | None, **of: Any) -> None:
+    """Let the animals that are sold have become so on a day, also by the last row of their history."""
+    for pet in Pet.objects.filter(status="sold", **of):
+        Pet.objects.filter(pk=pet.pk).update(sold_on=day)
+        Pet.history.filter(pk=Pet.history.filter(id=pet.pk).latest("history_id").pk).update(sold_on=day)

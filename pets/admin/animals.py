@@ -30,7 +30,7 @@ from history.times import NOTHING
 from history.values import row_number
 from pets.admin import filters, listing, views
 from pets.columns import CATEGORY, ON_PAGES
-from pets.models import Pet, PetStatus, Sale
+from pets.models import Pet, PetStatus
 from pets.serializers import PetSerializer
 
 
@@ -154,7 +154,6 @@ class PetAdmin(ChangesAdmin):
                 "newest": newest[0] if newest else None,
                 "origin": origin,
                 "happened": happened,
-                "sale": Sale.objects.filter(pet=pet).first(),
                 "statuses": PetStatus.choices,
                 "shown": PetSerializer(pet).data,
             }

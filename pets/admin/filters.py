@@ -126,9 +126,9 @@ class SoldFilter(FormFilter):
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         if first := wanted["sold_from"]:
-            animals = animals.filter(sale__day__gte=first)
+            animals = animals.filter(sold_on__gte=first)
         if last := wanted["sold_to"]:
-            animals = animals.filter(sale__day__lte=last)
+            animals = animals.filter(sold_on__lte=last)
         return animals
 
 

@@ -53,7 +53,7 @@ CATEGORY = "category__id__exact"
 """The category in a query."""
 
 
-ORDERS = {"name": Folded("name"), "added": F("pk"), "sold": F("sale__day"), "changed": F("updated_at")}
+ORDERS = {"name": Folded("name"), "added": F("pk"), "sold": F("sold_on"), "changed": F("updated_at")}
 """What the list can be sorted by, and the value. IDs are given in the order in which animals are added."""
 
 COUNTS = ", ".join(f"count(*) FILTER (WHERE status = '{status}') OVER ()" for status in PetStatus.values)
@@ -346,8 +346,8 @@ class PetChangeList(ChangeList):
             return None
         sign = "" if ascending else "-"
         sold = self.queryset.values_list("pk", flat=True)
-        found = list(sold.filter(sale__isnull=False).order_by(f"{sign}sale__day", f"{sign}pk")[:stop])
-        return [*found, *sold.filter(sale=None, status=PetStatus.SOLD)[: stop - len(found)]][start:]
+        found = list(sold.filter(sold_on__isnull=False).order_by(f"{sign}sold_on", f"{sign}pk")[:stop])
+        return [*found, *sold.filter(sold_on=None, status=PetStatus.SOLD)[: stop - len(found)]][start:]
 
     def _keys(self, start: int, stop: int) -> list[int]:
         if self.order[0] != "added":
@@ -385,6 +385,6 @@ class PetChangeList(ChangeList):
         return [key for key, *_ in rows], sum(rows[0][1:]) if rows else 0
 
     def _rows(self, keys: list[int]) -> Any:
-        rows = self.root_queryset.filter(pk__in=keys).select_related("category", "sale").order_by()
+        rows = self.root_queryset.filter(pk__in=keys).select_related("category").order_by()
         found = {row.pk: row for row in rows.annotate(latest_change=latest_change_of_each(Pet.history))}
         return [found[key] for key in keys if key in found]

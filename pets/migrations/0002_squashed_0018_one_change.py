@@ -6,7 +6,7 @@ They are made on empty tables. A later migration that adds an index to a table i
 from django.core.management import CommandError
 from django.db import OperationalError, ProgrammingError, migrations
 
-from pets import triggers
+from pets.migrations import _triggers_of_1_6 as triggers
 
 NO_EXTENSION = (
     "The search for a part of a name needs PostgreSQL's extension pg_trgm, which cannot be created: {why}. "

@@ -51,6 +51,8 @@ class ChangeOfPet(HistoryRow):
         help_text="The import that this change undid for the animal.",
     )
     change = change_of_row(column="bulk_change_id")
+    sold_on = models.DateField(null=True, blank=True, editable=False)
+    """As of the animal; a trigger copies it. Rows of before 2.0 have it where the sale ended with the next row."""
 
     class Meta:
         """A part of `PetChange`."""
@@ -73,6 +75,11 @@ class Pet(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    sold_on = models.DateField(
+        null=True,
+        editable=False,
+        help_text="In UTC. Kept by a trigger. Not known of an animal that was sold when it was added.",
+    )
 
     history = HistoricalRecords(
         bases=[ChangeOfPet],
@@ -80,7 +87,7 @@ class Pet(models.Model):
         verbose_name="change of an animal",
         verbose_name_plural="changes of animals",
         history_id_field=models.BigAutoField(primary_key=True),
-        excluded_fields=["created_at", "updated_at"],
+        excluded_fields=["created_at", "updated_at", "sold_on"],
         no_db_index=["id", "category"],  # the migration makes one of id and history_id, for "the change before"
         get_user=staff_member,
     )
@@ -125,46 +132,6 @@ class StockMovement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.animals:+} {self.status}, added on {self.day}"
-
-
-class Sale(models.Model):
-    """On which day an animal that is sold became so. Triggers of the database write it.
-
-    An animal that was sold when it came into the catalogue has none: nobody knows its day.
-    """
-
-    pet = models.OneToOneField(
-        Pet, on_delete=models.DO_NOTHING, primary_key=True, related_name="sale", db_constraint=False
-    )
-    day = models.DateField("sold on", help_text="In UTC.")
-
-    class Meta:
-        """The list of the sold walks along the index, the last first."""
-
-        indexes: ClassVar = [models.Index(fields=["day", "pet"], name="sale_day")]
-
-    def __str__(self) -> str:
-        return f"animal {self.pet_id}, sold on {self.day}"
-
-
-class EndedSale(models.Model):
-    """A sale that ended: the animal was sold no longer, or was deleted. Triggers of the database write it.
-
-    `ended_at` is the `updated_at` of the animal after the change, which an import or a bulk change shares with its rows
-    of history, so that undoing it finds the day. The last one of a deleted animal is what restoring it needs.
-    """
-
-    pet = models.ForeignKey(Pet, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
-    day = models.DateField(help_text="On which it had been sold, in UTC.")
-    ended_at = models.DateTimeField()
-
-    class Meta:
-        """Looked for by the animal and the change."""
-
-        indexes: ClassVar = [models.Index(fields=["pet", "ended_at"], name="ended_sale_of_pet")]
-
-    def __str__(self) -> str:
-        return f"animal {self.pet_id}, had been sold on {self.day}"
 
 
 class SavedView(models.Model):

@@ -1,7 +1,7 @@
 """Undo for one edit, from its message, the history and the overview, and old versions that can be restored."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes.models import Change, Kind
-from pets.models import Pet, Sale
+from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
-from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
+from tests.factories import APIKeyFactory, CategoryFactory, PetFactory, set_days
 from tests.pets.office import PETS, click, form_of, history_disagrees, member, seen, told
 from tests.whole import CELLS
 
@@ -84,12 +84,12 @@ def test_an_undone_animal_last_changed_when_it_was_undone(staff: Client, rex: Pe
 
 def test_of_two_sales_that_ended_the_one_that_the_edit_ended_comes_back(staff: Client, rex: Pet) -> None:
     ended = []
-    for day in ("2026-01-05", "2026-03-09"):
+    for day in (date(2026, 1, 5), date(2026, 3, 9)):
         click(staff, rex, "sold")
-        Sale.objects.update(day=day)
+        set_days(day)
         ended.append(edit(staff, rex, status="available"))
     undo(staff, ended[0])
-    assert str(Sale.objects.get().day) == "2026-01-05"
+    assert str(Pet.objects.get().sold_on) == "2026-01-05"
 
 
 @pytest.mark.parametrize("lost", ["category", "reference"])

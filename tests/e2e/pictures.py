@@ -34,7 +34,7 @@ HEIGHTS = {1440: 900, 1024: 768, 820: 1180, 768: 1024, 390: 844}
 LAST_WEEKS = """
 from datetime import timedelta
 from django.utils import timezone
-from pets.models import Pet, Sale
+from pets.models import Pet
 from petstore_site.apikeys.models import APIKey, KeyUsage
 now = timezone.now()
 APIKey.objects.filter(replaced_by=None).update(created_at=now - timedelta(days=8))
@@ -42,7 +42,7 @@ for pet in Pet.objects.order_by("id"):
     Pet.objects.filter(pk=pet.pk).update(created_at=now - timedelta(days=(pet.pk * pet.pk) % 59, minutes=pet.pk))
     Pet.history.filter(id=pet.pk).update(history_date=now - timedelta(days=(pet.pk * pet.pk) % 59, minutes=pet.pk))
 for pet in Pet.objects.filter(status="sold"):
-    Sale.objects.update_or_create(pet=pet, defaults={"day": (now - timedelta(days=(pet.pk * 7) % 29)).date()})
+    Pet.objects.filter(pk=pet.pk).update(sold_on=now - timedelta(days=(pet.pk * 7) % 29))
 for number, key in enumerate(APIKey.objects.order_by("pk")):
     KeyUsage.objects.bulk_create(
         KeyUsage(key=key, day=(now - timedelta(days=back)).date(), route=route, status_class=status, count=count)

@@ -31,7 +31,7 @@ from files import export as exporting
 from files.export import BATCH, IMPORTED, FileFormat, Form, write_pets
 from files.new_file import BLOCK, FileInTheWayError, whole_file
 from files.spreadsheets import unescape
-from pets.models import Pet, Sale
+from pets.models import Pet
 from tests.factories import CategoryFactory, PetFactory, add_many
 from tests.test_manage import manage
 from tests.whole import HEADER, Row, row
@@ -261,7 +261,7 @@ def moments(transactional_db: None) -> list[tuple[Any, ...]]:
         PetFactory(name="Tom", category=dogs),
     )
     Pet.objects.filter(pk=sold.pk).update(status="sold")
-    Sale.objects.filter(pet=sold).update(day=date(2026, 1, 2))
+    Pet.objects.filter(pk=sold.pk).update(sold_on=date(2026, 1, 2))
     Pet.objects.update(created_at=added, updated_at=changed)
     times = ("2025-12-31T23:59:59Z", "2026-01-02T03:04:05Z")
     return [

@@ -11,8 +11,8 @@ from changes import undo as undoing
 from changes.models import Change, UnrecordedChange
 from history.acting import account
 from pets import stock
-from pets.models import ImportRun, Pet, Sale, StockMovement
-from tests.factories import PetFactory
+from pets.models import ImportRun, Pet, StockMovement
+from tests.factories import PetFactory, set_days
 from tests.files.conftest import Import, catalogue, command, counts, history
 from tests.pets.office import history_disagrees, work_off
 
@@ -139,11 +139,11 @@ def test_in_one_block_some_go_back_whole_and_some_field_by_field(run_import: Imp
             category=birds if name == "Orphan" else dogs,
             status="sold" if name == "Sold" else "pending",
             external_reference=name,
+            sold_on=date(2026, 1, 5) if name == "Sold" else None,
         )
         for name in names
     ]
     sold, edited, deleted, _, orphan, back = pets
-    Sale.objects.create(pet=sold, day="2026-01-05")
     rows = [f"{pet.pk},{pet.name} 2,New {pet.name},Cats,available\n" for pet in pets]
     run_import("id,external_reference,name,category,status\n" + "".join(rows), "--create-categories", "--accept-ids")
     run = ImportRun.objects.get()
@@ -171,7 +171,7 @@ def test_in_one_block_some_go_back_whole_and_some_field_by_field(run_import: Imp
         ("Back", "Dogs", "pending", "Back"),
         ("Other", "Dogs", "pending", "Taken"),
     ]
-    assert [*Sale.objects.values_list("pet", "day")] == [(sold.pk, date(2026, 1, 5))]
+    assert [*Pet.objects.exclude(sold_on=None).values_list("pk", "sold_on")] == [(sold.pk, date(2026, 1, 5))]
     orphan.refresh_from_db()
     imported = {"external_reference": "Sold 2", "name": "New Sold", "category": orphan.category, "status": "available"}
     change(sold, **imported)  # what was put back once is done
@@ -252,15 +252,15 @@ def test_the_day_of_a_sale_comes_back(run_import: Import, dogs: Category) -> Non
     PetFactory(name="Pip", category=dogs, external_reference="A-2", status="sold")  # nobody knows when
     change(rex, status="sold")
     day = date(2026, 1, 5)
-    Sale.objects.update(day=day)
+    set_days(day, id=rex.pk)
     run_import(HEADER + "A-1,,,available\nA-2,,,available\n")
     run_import(HEADER + "A-1,,,sold\nA-2,,,sold\n", name="later.csv")
     later, first = ImportRun.objects.all()
-    assert Sale.objects.exclude(day=day).count() == 2
+    assert Pet.objects.exclude(sold_on=day).count() == 2
     undo(later)
-    assert not Sale.objects.exists()
+    assert not Pet.objects.exclude(sold_on=None).exists()
     undo(first)
-    assert list(Sale.objects.values_list("pet", "day")) == [(rex.pk, day)]
+    assert list(Pet.objects.exclude(sold_on=None).values_list("pk", "sold_on")) == [(rex.pk, day)]
     assert stock.differences() == []
 
 

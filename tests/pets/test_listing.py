@@ -16,7 +16,7 @@ from pytest_django.asserts import assertInHTML
 from categories.models import Category
 from pets.admin import listing
 from pets.admin.animals import PetAdmin
-from pets.models import ImportRun, Pet, Sale
+from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, member, text_of
 
@@ -56,7 +56,7 @@ def sold(category: Category) -> None:
         pet = PetFactory(name=name, category=category, status="sold" if not day else "available")
         if day:
             Pet.objects.filter(pk=pet.pk).update(status="sold")
-            Sale.objects.filter(pet=pet.pk).update(day=date(2025, 5, day))
+            Pet.objects.filter(pk=pet.pk).update(sold_on=date(2025, 5, day))
     PetFactory(name="Here", category=category)
 
 
@@ -406,13 +406,13 @@ def test_the_animals_of_a_day_and_the_last_sold_are_found_by_indexes(staff: Clie
         [statement] = [query["sql"] for query in queries if query["sql"].startswith("SELECT pk")]
         cursor.execute(f"EXPLAIN {statement}")
         assert "pet_created_at" in str(cursor.fetchall())
-        cursor.execute("INSERT INTO pets_sale (pet_id, day) SELECT id, '2026-05-01' FROM pets_pet; ANALYZE pets_sale")
+        cursor.execute("UPDATE pets_pet SET sold_on = '2026-05-01' WHERE status = 'sold'; ANALYZE pets_pet")
         with CaptureQueriesContext(connection) as queries:
             assert len(names(staff, status__exact="sold")) == PetAdmin.list_per_page
-        [statement] = [query["sql"] for query in queries if 'ORDER BY "pets_sale"."day"' in query["sql"]]
+        [statement] = [query["sql"] for query in queries if 'ORDER BY "pets_pet"."sold_on"' in query["sql"]]
         cursor.execute(f"EXPLAIN {statement}")
         plan = str(cursor.fetchall())
-    assert ("sale_day" in plan, "Sort" in plan) == (True, False)
+    assert ("pet_sold_on" in plan, "Sort" in plan) == (True, False)
 
 
 @pytest.mark.parametrize(
