@@ -127,11 +127,11 @@ test: $(DEV)
 	@[ -n "$$PYTEST_ARGS" ] || cat $(REPORTS)/sqlite.left
 
 test-slow: $(DEV)
-	$(call parts,slow-sqlite slow-suites slow-postgresql django61)
+	$(call parts,slow-sqlite slow-suites slow-postgresql)
 
 test-all: export COVERAGE := 1
 test-all: $(DEV)
-	$(call parts,fast-sqlite fast-postgresql coverage $(if $(PYTEST_ARGS),,slow-sqlite slow-suites slow-postgresql) django61)
+	$(call parts,fast-sqlite fast-postgresql coverage $(if $(PYTEST_ARGS),,slow-sqlite slow-suites slow-postgresql))
 
 COVERED = $(if $(COVERAGE),--cov --cov-report= --cov-append)
 
@@ -155,13 +155,13 @@ slow-sqlite:
 # It runs all fast tests side by side, twice: others beside them would wait too long for a response.
 SUITES := tests/test_examples.py
 
-slow-suites:
-	@echo '== The fast tests with the examples, on other days'
+slow-suites: django61
+	@echo '== The fast tests with the examples, on other days, and on Django 6.1'
 	@$(RUN) $(PY) -m pytest -m slow $(SUITES) --junit-xml=$(REPORTS)/slow-suites.xml
 
 slow-postgresql:
 	@echo '== PostgreSQL, slow tests that depend on the database'
-	@$(ON_POSTGRESQL) $(PY) -m pytest -n auto -m each_database --junit-xml=$(REPORTS)/slow-postgresql.xml \
+	@$(ON_POSTGRESQL) $(PY) -m pytest -n $$($(PY) -c "$$TWICE") -m each_database --junit-xml=$(REPORTS)/slow-postgresql.xml \
 		|| $(WITHOUT_POSTGRESQL)
 
 coverage:
@@ -177,15 +177,10 @@ coverage:
 
 # The `python3.13` of pyenv fails while another version is selected. Then this uses the newest 3.13 of pyenv.
 django61:
-	@echo '== Django 6.1'
 	@for python in $(PYTHON_313) $(lastword $(wildcard $(shell pyenv root 2>/dev/null)/versions/3.13.*/bin/python)); do \
-		if $$python -c 'import ensurepip, venv' >/dev/null 2>&1; then \
-			$(MAKE) PYTHON_313=$$python $(DJANGO61) && \
-			$(RUN) .venv-django61/bin/python -m pytest -n auto $(FAST) --junit-xml=$(REPORTS)/django61.xml $(PYTEST_ARGS); \
-			exit; \
-		fi; \
+		if $$python -c 'import ensurepip, venv' >/dev/null 2>&1; then exec $(MAKE) PYTHON_313=$$python $(DJANGO61); fi; \
 	done; \
-	echo 'Django 6.1 (no working $(PYTHON_313); set it: make test-all PYTHON_313=/path)' >$(REPORTS)/django61.txt
+	echo 'Django 6.1 (no working $(PYTHON_313); set it: make test-slow PYTHON_313=/path)' >$(REPORTS)/django61.txt
 
 left-out:
 	@printf '\n== Left out\n'
