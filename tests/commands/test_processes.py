@@ -16,6 +16,7 @@ import pytest
 
 from tests.commands.conftest import MANAGE, Database, Ended, Shell
 from tests.server import ROOT, SECONDS
+from tests.whole import CSV_HEADER
 
 NO_SPACE = "Standard output cannot be written: No space left on device.\n"
 CLOSED = "Standard output cannot be written: Bad file descriptor.\n"
@@ -61,6 +62,20 @@ def test_no_secret_is_kept_that_nobody_could_read(
     before = database.secrets()
     assert shell(line.format(f"manage {command.format(due=due)}")) == ended
     assert database.secrets() == before
+
+
+@pytest.mark.parametrize(("line", "ended"), UNREADABLE)
+def test_what_nobody_can_read(shell: Shell, line: str, ended: Ended) -> None:
+    assert shell(line.format("manage export_pets -")) == ended
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("> /dev/full", f"Done. {NO_SPACE}"), ("| exec 0<&-", ""), ("2> /dev/full >&2", "")],
+)
+def test_the_file_is_written_even_if_the_message_is_not(shell: Shell, tmp_path: Path, line: str, said: str) -> None:
+    assert shell(f"manage export_pets {tmp_path}/a.csv {line}") == Ended(0, "", said)
+    assert (tmp_path / "a.csv").read_text() == f"id,{CSV_HEADER}\n"
 
 
 def test_make_run_keeps_no_login_that_nobody_could_read(shell: Shell, database: Database) -> None:

@@ -11,8 +11,6 @@ from pets.models import ImportRun, Pet
 from tests.factories import PetFactory
 from tests.pets.office import click, member, seen
 
-HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7*7 }}", "\u202eevil", "=1+1"]
-
 
 def test_add_an_animal(staff: Client, category: Category) -> None:
     answer = staff.post("/admin/pets/pet/add/", {"name": "Rex", "category": category.pk, "status": "pending"})
@@ -42,16 +40,6 @@ def test_a_reference_belongs_to_one_animal(staff: Client, category: Category) ->
 def test_control_characters_in_filters_are_no_defect(staff: Client, query: str) -> None:
     staff.raise_request_exception = False
     assert staff.get(f"/admin/pets/pet/?{query}").status_code in {200, 302, 400}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_names_are_escaped(staff: Client, name: str) -> None:
-    pet = PetFactory(name=name, category__name=name)
-    for path in ("/admin/pets/pet/", f"/admin/pets/pet/{pet.pk}/change/", "/admin/categories/category/"):
-        html = staff.get(path).content.decode()
-        assert "<script>alert" not in html
-        assert "<img src=x" not in html
-        assert "49" not in html or name != "{{ 7*7 }}" or "{{ 7*7 }}" in html
 
 
 def test_the_history_offers_only_what_can_be_undone(staff: Client, category: Category) -> None:
