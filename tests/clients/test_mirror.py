@@ -80,9 +80,11 @@ def server() -> Iterator[Gunicorn]:
         yield server
 
 
-def test_the_table_is_in_step_after_kills_and_a_restore(server: Gunicorn, tmp_path: Path) -> None:
+def test_the_table_is_in_step_after_kills_and_a_restore(
+    server: Gunicorn, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     key = server.issue_key()
-    mirror = Mirror(PythonClient(tmp_path), f"{server.url}/v1", key)
+    mirror = Mirror(PythonClient(tmp_path, tmp_path_factory), f"{server.url}/v1", key)
 
     def animals() -> Any:
         return json.loads(server.manage("shell", "--verbosity=0", "-c", ANIMALS))
@@ -108,7 +110,7 @@ def test_the_table_is_in_step_after_kills_and_a_restore(server: Gunicorn, tmp_pa
         until(lambda: mirror.table() == known)
 
 
-def test_an_outage_of_an_hour_is_waited_out(tmp_path: Path) -> None:
+def test_an_outage_of_an_hour_is_waited_out(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Before the feed begins, while all animals are read, and in the feed; the pauses are shorter here."""
     pauses = {"time.sleep(30)": "time.sleep(0.01)", "store.changes(cursor)": "store.changes(cursor, max_pause=0.01)"}
     down = [problem(503, "unavailable", Retry_After="0")] * 5  # as often as the client tries one request
@@ -116,7 +118,7 @@ def test_an_outage_of_an_hour_is_waited_out(tmp_path: Path) -> None:
     sold = {"petId": 7, "change": "saved", "pet": PET | {"status": "sold"}}
     changed: Response = (200, [sold], {"Link": '</v1/changes?cursor=b>; rel="next"'})
     with scripted_server(*down, begin, *down, begin, OK, *down * 120, "hang up", changed, "hang") as script:
-        mirror = Mirror(PythonClient(tmp_path), script.url, "key", **pauses)
+        mirror = Mirror(PythonClient(tmp_path, tmp_path_factory), script.url, "key", **pauses)
         with mirror.running():
             until(lambda: not script.left)
             assert mirror.table() == [[7, "Maple", 1, "sold"]]
