@@ -83,6 +83,7 @@ def _wait_until_archived(live: str, position: str) -> float:
     started = time.monotonic()
     statement = "SELECT last_archived_wal >= pg_walfile_name(%s::pg_lsn) FROM pg_stat_archiver"
     with psycopg.connect(live, autocommit=True) as connection:
+        connection.execute("CHECKPOINT")  # after a crash PostgreSQL looks at archive_timeout only from the next one on
         while connection.execute(statement, (position,)).fetchone() != (True,):
             if time.monotonic() > started + 4 * RPO_SECONDS:
                 raise SystemExit("The archive does not grow. Look at archive_command and the server's log.")
