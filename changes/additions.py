@@ -46,7 +46,8 @@ def gather() -> bool:
 
 def of_requests(actors: Iterable[str], begun: datetime, ended: datetime) -> QuerySet[Change]:
     """Return the changes that have gathered what requests of these keys added between two times."""
-    return Change.objects.filter(kind=Kind.ADDITION, who__in=actors, made_at__gte=begun, made_at__lt=ended + HOUR)
+    changes = Change.objects.filter(kind=Kind.ADDITION, who__in=actors, made_at__gt=begun - HOUR)
+    return changes.filter(made_at__lt=ended, ended_at__gte=begun)
 
 
 def _gather_block(actor: str, hour: datetime) -> bool:
@@ -58,7 +59,8 @@ def _gather_block(actor: str, hour: datetime) -> bool:
         is_full = len(block) == BLOCK
         undone = {*Change.objects.filter(undo_of_row__in=[*block]).values_list("undo_of_row", flat=True)}
         block = {row: at for row, at in block.items() if row not in undone}  # undone while this waited for the lock
-        change = of_requests([actor], hour, hour).select_for_update().first()  # the newest: those before were undone
+        of_hour = of_requests([actor], hour, hour + HOUR)
+        change = of_hour.select_for_update().first()  # the newest: those before were undone
         if change is not None and change.undoings.exists():
             change = None
         if len(block) < (1 if change else 2):
@@ -66,8 +68,9 @@ def _gather_block(actor: str, hour: datetime) -> bool:
         change = change or Change.objects.create(kind=Kind.ADDITION, who=actor)
         Pet.history.filter(history_id__in=[*block]).update(change=change)
         change.added += len(block)
-        latest = max(block.values())
-        change.made_at = change.ended_at = max(change.ended_at or latest, latest)
+        # It stays at its place in the list when more comes: who turns the page misses no line.
+        change.made_at = min(change.made_at, *block.values())
+        change.ended_at = max(change.ended_at or change.made_at, *block.values())
         change.save(update_fields=["added", "made_at", "ended_at"])
     return is_full
 

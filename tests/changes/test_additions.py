@@ -66,7 +66,7 @@ def test_what_a_key_added_in_an_hour_is_one_line_and_what_is_alone_stays_one(sta
     ]
     assert Pet.history.filter(change__kind="addition").count() == 5
     change = Change.objects.get(added=3)
-    assert change.made_at == HOUR + timedelta(minutes=22)
+    assert (change.made_at, change.ended_at) == (HOUR + timedelta(minutes=20), HOUR + timedelta(minutes=22))
     page = text_of(staff.get(f"{ACTIVITY}{change.pk}/").content.decode())
     assert f"Web shop added 3 animals, {CLOCK}" in page
     assert "Undo deletes 3 animals. You see each animal first." in page
@@ -84,6 +84,18 @@ def test_later_additions_of_the_hour_join_it_until_it_is_undone(staff: Client, s
     additions.gather()
     assert lines(staff, kind="added") == [("Web shop", f"added {count} animals, {CLOCK}") for count in (2, 3)]
     assert Pet.objects.count() == 2
+
+
+def test_a_line_stays_at_its_place_when_more_is_added(staff: Client, shop: ApiClient) -> None:
+    other = ApiClient(APIKey.objects.issue(name="Scanner")[1])
+    add(shop, 2)
+    add(other, 2, HOUR + timedelta(minutes=30))
+    additions.gather()
+    first = log.changes(log.Filters(kind="added"), count=1)
+    add(shop, 2, HOUR + timedelta(minutes=40))
+    additions.gather()
+    second = log.changes(log.Filters(kind="added"), before=first.older, count=1)
+    assert [[change.added for change in page.changes] for page in (first, second)] == [[2], [4]]
 
 
 def test_its_undo_leaves_what_was_changed_since_and_can_be_undone(staff: Client, shop: ApiClient) -> None:
