@@ -198,7 +198,7 @@ def _nothing_left_over(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def _forget_pages(setting: str, **_: Any) -> None:
     if setting in {"API_KEY_PREFIX", "PETSTORE_ENVIRONMENT"}:
         portal._rendered.cache_clear()
-        portal._built.cache_clear()
+        portal._search_index.cache_clear()
 
 
 class ApiClient:

@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 API_PATH = re.compile(r"(?:/[A-Za-z0-9](?:[A-Za-z0-9._~-]*[A-Za-z0-9])?)*/v1")
 
 OWN_PATHS = {
-    ".well-known", "admin", "docs", "favicon.ico", "livez", "llms.txt", "openapi.json", "readyz", "robots.txt",
+    ".well-known", "admin", "docs", "favicon.ico", "livez", "openapi.json", "readyz", "robots.txt",
     "static", "v1",
 }  # fmt: skip
 """The first part of each path of the service. If the service lived under one, `mount` could not distinguish them."""

@@ -1,7 +1,7 @@
 """Markdown of the repository as sections of a page. HTML in a document is shown as text, never passed on."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -67,7 +67,6 @@ def address_of(target: str) -> str:
         "../clients/README.md": "clients",
         "clients/README.md": "clients",
         "openapi.yaml": "description",
-        "petstore.http": "http-file",
     }
     if file in pages:
         return reverse(pages[file]) + (f"#{fragment}" if fragment else "")
@@ -150,19 +149,14 @@ def _samples(blocks: Iterable[Fence]) -> Iterator[Example]:
 
 def with_own_addresses(text: str) -> str:
     """Return a document with the addresses of the settings outside its code."""
-    return change_parts(text, _own_addresses, lambda code: code)
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    parts[::2] = map(_own_addresses, parts[::2])
+    return "".join(parts)
 
 
 def _own_addresses(text: str) -> str:
     with_production = text.replace(f"{DOCUMENTED_URL}/v1", settings.PRODUCTION_URL)
     return with_production.replace("https://staging.petstore.example/v1", settings.STAGING_URL)
-
-
-def change_parts(text: str, change_prose: Callable[[str], str], change_code: Callable[[str], str]) -> str:
-    """Return a document with a change to its blocks of code, and another to all the rest."""
-    parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
-    parts[::2], parts[1::2] = map(change_prose, parts[::2]), map(change_code, parts[1::2])
-    return "".join(parts)
 
 
 def _render(tokens: list[Token]) -> SafeString:

@@ -1,19 +1,17 @@
-"""What the portal shows: the landing page, the guide (docs/api.md), a page for each error, and the .http file."""
+"""What the portal shows: the landing page, the guide (docs/api.md), and a page for each error."""
 
 import json
-import re
 from itertools import groupby
 from typing import Any
 
 from django.conf import settings
 
 from petstore_site.portal import documents, reference
-from petstore_site.portal.code import SERVED_URL, block
+from petstore_site.portal.code import block
 from rest.errors import ErrorCode
 
 GUIDE = settings.BASE_DIR / "docs" / "api.md"
 ERRORS = settings.BASE_DIR / "docs" / "errors.md"
-HTTP_FILE = settings.BASE_DIR / "docs" / "petstore.http"
 
 KEY = 'export PETSTORE_API_KEY="pets_live_…"'
 
@@ -89,9 +87,3 @@ def error(code: ErrorCode) -> dict[str, Any]:
         "example": block(status, response, "http"),
         "operations": [operation for operation in reference.operations() if code.value in operation["codes"]],
     }
-
-
-def http_file() -> str:
-    """Return requests for an editor, docs/petstore.http, for this service."""
-    text = HTTP_FILE.read_text(encoding="utf-8").replace("pets_test_", settings.API_KEY_PREFIX)
-    return re.sub(r"^@host = .*$", f"@host = {SERVED_URL}", text, flags=re.MULTILINE)

@@ -1,11 +1,11 @@
-"""The pages and files of the portal. Each is made once per process, and sent with the address it is asked for at."""
+"""The pages of the portal, and the index of its search. Each is made once per process, without its host."""
 
 from collections.abc import Callable
 from datetime import timedelta
 from difflib import get_close_matches
 from functools import cache
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotFound, HttpResponseRedirect
@@ -18,7 +18,7 @@ from django.views.decorators.gzip import gzip_page
 from commands import version as release
 from petstore_site import errors
 from petstore_site.errors import read_only
-from petstore_site.portal import changelog, clients, markdown, pages, reference, search
+from petstore_site.portal import changelog, clients, pages, reference, search
 from petstore_site.portal.code import SERVED_HOST, SERVED_ORIGIN, SERVED_URL
 from petstore_site.portal.environment import environment
 from rest.errors import CODES
@@ -26,7 +26,6 @@ from rest.media_type import render_json
 from rest.responses import revalidate
 
 HTML = "text/html; charset=utf-8"
-MARKDOWN = "text/markdown; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
 
 PAGES = ("landing", "docs", "guide", "clients", "changelog")
@@ -36,31 +35,16 @@ PAGES = ("landing", "docs", "guide", "clients", "changelog")
 @read_only
 def page(request: HttpRequest, name: str, code: str = "") -> HttpResponse:
     """Show the landing page, the guide, the reference, the clients, the changelog, or what an error means."""
-    return _served(request, _rendered(name, _known(code)), HTML)
-
-
-@gzip_page
-@read_only
-def markdown_page(request: HttpRequest, code: str = "") -> HttpResponse:
-    """Return the guide, or the page of an error, as Markdown."""
-    return _served(request, _markdown(_known(code)), MARKDOWN)
-
-
-def _known(code: str) -> str:
     if code and code not in CODES:
         raise Http404
-    return code
+    return _served(request, _rendered(name, code), HTML)
 
 
 @gzip_page
 @read_only
-def file(request: HttpRequest, name: str) -> HttpResponse:
-    """Return one of `FILES`."""
-    one = FILES[name]
-    response = _served(request, _built(one.build), one.content_type)
-    if one.saved_as:
-        response["Content-Disposition"] = f'attachment; filename="{one.saved_as}"'
-    return response
+def search_index(request: HttpRequest) -> HttpResponse:
+    """Return what the search finds."""
+    return _served(request, _search_index(), "application/json")
 
 
 @read_only
@@ -135,11 +119,6 @@ def _rendered(name: str, code: str) -> str:
     return _text(name, pages.error(CODES[code]) if code else CONTEXTS[name]())
 
 
-@cache
-def _markdown(code: str) -> str:
-    return markdown.error(CODES[code]) if code else markdown.guide()
-
-
 def _text(name: str, content: dict[str, Any]) -> str:
     shown = {
         "page": name,
@@ -147,7 +126,6 @@ def _text(name: str, content: dict[str, Any]) -> str:
         "base_path": settings.BASE_PATH,
         "served_host": SERVED_HOST,
         "key_prefix": settings.API_KEY_PREFIX,
-        "markdown": markdown.address(name, str(content.get("code", ""))),
         "release": release(),
         "version": settings.SPECTACULAR_SETTINGS["VERSION"],
     }
@@ -163,6 +141,7 @@ SEARCHED = {
 """Pages of the search: the name of the URL, and of the page. Errors are searched too."""
 
 
+@cache
 def _search_index() -> str:
     found = [
         search.whole(
@@ -179,11 +158,6 @@ def _search_index() -> str:
     return render_json([list(entry) for entry in kept]).decode()
 
 
-@cache
-def _built(build: Callable[[], str]) -> str:
-    return build()
-
-
 def _served(request: HttpRequest, text: str, content_type: str) -> HttpResponse:
     """Return a text with the address of this service, or 304 if the caller has it."""
     address = escape(request.build_absolute_uri("/").rstrip("/"))
@@ -191,19 +165,3 @@ def _served(request: HttpRequest, text: str, content_type: str) -> HttpResponse:
     response = HttpResponse(text, content_type=content_type)
     revalidate(request, response)
     return response
-
-
-class File(NamedTuple):
-    """A file for programs, and how a browser saves it, if it does."""
-
-    build: Callable[[], str]
-    content_type: str
-    saved_as: str = ""
-
-
-FILES = {
-    "llms": File(markdown.llms, TEXT),
-    "search-index": File(_search_index, "application/json"),
-    "http-file": File(pages.http_file, TEXT, "petstore.http"),
-}
-"""By the names of their addresses."""

@@ -276,25 +276,6 @@ def test_a_window_of_320_pixels_is_wide_enough(page: Page) -> None:
     assert box["width"] > 200
 
 
-@pytest.mark.parametrize("path", ["/docs/guide/", "/docs/errors/rate_limited"])
-def test_a_page_is_copied_as_markdown(page: Page, server: Gunicorn, path: str) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
-    page.goto(path)
-    page.get_by_role("button", name="Copy page as Markdown").click()
-    expect(page.locator("#live")).to_have_text("Copied")
-    address = page.get_by_role("link", name="View as Markdown").get_attribute("href")
-    assert address
-    assert page.evaluate("navigator.clipboard.readText()") == server.send("GET", address).body.decode()
-
-
-def test_without_permission_the_markdown_is_shown(page: Page) -> None:
-    page.add_init_script("navigator.clipboard.write = () => Promise.reject(new Error('denied'))")
-    page.goto("/docs/guide/")
-    page.get_by_role("button", name="Copy page as Markdown").click()
-    page.wait_for_url("**/docs/guide.md")
-    expect(page.locator("body")).to_contain_text("# Build on the Pet Store API")
-
-
 @pytest.mark.parametrize(
     ("response", "state", "shown"),
     [

@@ -15,9 +15,9 @@ from petstore_site.portal import changelog, pages
 from rest.errors import ErrorCode
 from tests.conftest import error
 from tests.portal.conftest import Read, text_of
+from tests.server import ROOT
 
 PAGES = ["/", "/docs/", "/docs/guide/", "/docs/clients/", "/docs/changelog/", "/docs/errors/rate_limited"]
-HTTP_FILE = "/docs/petstore.http"
 
 
 @pytest.mark.parametrize("path", [*PAGES, *(f"/docs/errors/{code}" for code in ErrorCode)])
@@ -37,7 +37,7 @@ def test_ids_are_unique(read: Read, path: str) -> None:
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("path", ["/", "/docs/", "/docs/guide/", HTTP_FILE])
+@pytest.mark.parametrize("path", ["/", "/docs/", "/docs/guide/"])
 def test_it_names_the_address_it_is_served_from(client: Client, settings: Any, path: str) -> None:
     settings.ALLOWED_HOSTS = ["shop.example"]
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -46,17 +46,17 @@ def test_it_names_the_address_it_is_served_from(client: Client, settings: Any, p
     assert "served.invalid" not in shown
 
 
-@pytest.mark.parametrize("path", [*PAGES, HTTP_FILE])
+@pytest.mark.parametrize("path", PAGES)
 def test_an_unchanged_page_is_not_sent_again(client: Client, path: str) -> None:
     first = client.get(path)
     again = client.get(path, headers={"If-None-Match": first["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
 
 
-@pytest.mark.parametrize("path", [*PAGES, HTTP_FILE])
+@pytest.mark.parametrize("path", PAGES)
 def test_it_is_built_once(client: Client, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     first = client.get(path)
-    for source, name in ((changelog, "FILE"), (pages, "ERRORS"), (pages, "GUIDE"), (pages, "HTTP_FILE")):
+    for source, name in ((changelog, "FILE"), (pages, "ERRORS"), (pages, "GUIDE")):
         monkeypatch.setattr(source, name, Path("/nowhere"))
     assert client.get(path).content == first.content
 
@@ -85,7 +85,7 @@ def test_keys_have_the_prefix_of_the_environment(client: Client, settings: Any, 
 
 
 def test_the_first_response_is_the_one_of_the_readme() -> None:
-    readme = re.search(r"status=available&limit=3\"\n(.+)", (pages.HTTP_FILE.parent.parent / "README.md").read_text())
+    readme = re.search(r"status=available&limit=3\"\n(.+)", (ROOT / "README.md").read_text())
     assert readme
     assert json.loads(pages.HERO.partition("\n\n")[2]) == json.loads(readme[1])
 

@@ -107,12 +107,6 @@ def test_the_servers_are_those_of_the_settings(client: Client, read: Read, descr
         assert f"<dt>{server['description']}</dt><dd><code>{server['url']}</code></dd>" in page
 
 
-def test_the_http_file_is_for_this_service(client: Client) -> None:
-    answer = client.get("/docs/petstore.http")
-    assert answer["Content-Disposition"] == 'attachment; filename="petstore.http"'
-    assert "\n@host = http://testserver\n@key = pets_test_…\n" in answer.content.decode()
-
-
 @pytest.mark.parametrize(("environment", "warned"), [("production", True), ("staging", False)])
 def test_a_request_that_adds_something_to_production_warns(client: Client, settings: Any, environment: str, warned: bool) -> None:  # fmt: skip
     settings.PETSTORE_ENVIRONMENT = environment

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -168,18 +169,10 @@ def test_what_the_portal_shows_can_be_called(port: int, proxies: Proxies) -> Non
     reference = get(port, f"{BASE}/docs/").body.decode()
     assert f'data-path="{BASE}/v1/pets"' in reference
     assert f"{base}/v1/pets?limit=3" in reference
-    guide = get(port, f"{BASE}/docs/guide.md").body.decode()
+    guide = unescape(re.sub("<[^>]+>", "", get(port, f"{BASE}/docs/guide/").body.decode()))
     assert f"https://{HOST}{BASE}/v1" in guide
     assert f'Link: <{BASE}/docs/errors/api_key_missing>; rel="help"' in guide
-    assert f"@host = {base}\n" in get(port, f"{BASE}/docs/petstore.http").body.decode()
     assert f"{base}/docs/clients/petstore_client-" in get(port, f"{BASE}/docs/clients/").body.decode()
-    text = get(port, f"{BASE}/llms.txt").body.decode()
-    found = re.findall(rf"{re.escape(origin(port, proxies))}([^\s<)\"`]*)", text)
-    assert len(found) > 3
-    assert [one for one in found if not one.startswith(f"{BASE}/")] == []
-    assert {
-        one: status for one in found if "/v1" not in one and (status := get(port, one.partition("#")[0]).status) != 200
-    } == {}
 
 
 @in_one

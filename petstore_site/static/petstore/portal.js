@@ -104,18 +104,6 @@ for (const button of $$(".copy")) {
   });
 }
 
-for (const button of $$(".copy-page")) {
-  button.addEventListener("click", async () => {
-    const page = async () => new Blob([await (await fetch(button.dataset.address)).text()], { type: "text/plain" });
-    try {
-      await navigator.clipboard.write([new ClipboardItem({ "text/plain": page() })]); // Safari wants it within the click
-      live.textContent = button.textContent = "Copied";
-    } catch {
-      location.href = button.dataset.address; // no permission, or no connection: show the page to copy by hand
-    }
-  });
-}
-
 /* --- Status: asked for when the footer is seen -------------------------------------------------- */
 
 const state = document.querySelector(".foot-status");
