@@ -117,7 +117,7 @@ def test_the_use_of_keys_is_a_plain_count(shop: None, keeper: Client) -> None:
     for day, row in shown["figures"]["days"]:
         good, rejected, failed = counted(day=day)
         assert [figure.value for figure in row[2:]] == [good + rejected + failed, rejected, failed]
-    of_keys = {key["key_id"]: [figure.value for figure in key["row"].figures] for key in shown["use"]["keys"]}
+    of_keys = {key["key_id"]: [figure.value for figure in key["tally"].figures()] for key in shown["use"]["keys"]}
     assert of_keys == {key.key_id: counted(key=key) for key in APIKey.objects.all()}
 
 

@@ -1,7 +1,7 @@
 """API keys, their life from issue to revocation, and how much each was used."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import connections, models, transaction
-from django.db.models import Exists, F, OuterRef, Q, Value
+from django.db.models import Exists, F, OuterRef, Q, Sum, Value
 from django.db.models.functions import Length
 from django.db.models.lookups import Exact, GreaterThanOrEqual
 from django.utils import timezone
@@ -286,7 +286,15 @@ ADD_USE = """
 
 
 class KeyUsageQuerySet(models.QuerySet["KeyUsage"]):
-    """The way to add to the counts."""
+    """The ways to add to the counts, and to sum them."""
+
+    def within(self, days: Sequence[date]) -> Self:
+        """Return the counts of these days, which follow each other."""
+        return self.filter(day__range=(days[0], days[-1]))
+
+    def sums(self, *columns: str) -> Any:
+        """Return rows of these columns, a status class, and how many requests that were."""
+        return self.order_by().values_list(*columns, "status_class").annotate(Sum("count"))
 
     def add_all(self, counts: Iterable[tuple[Use, int]]) -> None:
         """Add to the rows of these uses, which are made where there are none yet."""

@@ -1,9 +1,10 @@
 """The page of a key: its state in words, its use, and whether a key that was replaced can be ended."""
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import chain
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -13,7 +14,7 @@ from django.utils.timesince import timesince
 from history.times import NOTHING, last_days, said, short_day, when
 from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, in_days
 from petstore_site.apikeys.routes import operation
-from petstore_site.charts import Chart, Figure, Row, Series
+from petstore_site.charts import Chart, Figure, Row, Series, Spark
 
 DAYS = 30
 """Days of use that are shown, today included."""
@@ -39,68 +40,68 @@ ANSWERS = [
 """The outcomes of requests that charts show."""
 
 
-def share(part: int, total: int) -> str:
-    """Return the share, such as "2.5 %"; a dash of nothing."""
-    return f"{100 * part / total:.1f} %" if total else NOTHING
-
-
-def is_alarming(wrong: int, total: int, usual: float = 0.0) -> bool:
-    """Return whether so many errors among so many requests are more than usual."""
-    return total >= ENOUGH and wrong > max(USUAL, usual) * total
-
-
 @dataclass
 class RequestCount:
-    """Requests of a day or an operation."""
+    """Requests of a day, a key or an operation."""
 
     total: int = 0
     rejected: int = 0
+    """With a 4xx response."""
     failed: int = 0
+    """With a 5xx response."""
 
-    def add(self, status_class: int, count: int) -> None:
-        """Add `count` requests with a 4xx response (rejected), 5xx (failed) or another class."""
-        self.total += count
-        self.rejected += count if status_class == 4 else 0
-        self.failed += count if status_class == 5 else 0
+    def __add__(self, other: "RequestCount") -> "RequestCount":
+        return RequestCount(self.total + other.total, self.rejected + other.rejected, self.failed + other.failed)
 
     def figures(self) -> list[Figure]:
-        return [Figure(self.total - self.rejected - self.failed), Figure(self.rejected), Figure(self.failed)]
+        return [Figure(self.total - self.errors), Figure(self.rejected), Figure(self.failed)]
+
+    @property
+    def errors(self) -> int:
+        return self.rejected + self.failed
 
     @property
     def share(self) -> str:
-        """The share of 4xx and 5xx among all, such as "2.5 %"."""
-        return share(self.rejected + self.failed, self.total)
+        """The share of errors among all, such as "2.5 %"; a dash of nothing."""
+        return f"{100 * self.errors / self.total:.1f} %" if self.total else NOTHING
 
-    @property
-    def is_alarming(self) -> bool:
-        return is_alarming(self.rejected + self.failed, self.total)
+    def is_alarming(self, usual: float = 0.0) -> bool:
+        """Return whether so many errors among so many requests are more than usual."""
+        return self.total >= ENOUGH and self.errors > max(USUAL, usual) * self.total
 
 
-@dataclass
-class UseOfKey:
-    """How a key was used in the last `DAYS` days (UTC)."""
+Counts = dict[Any, RequestCount]
+"""By what they are counted."""
 
-    days: dict[date, RequestCount]
-    operations: dict[str, RequestCount] = field(default_factory=lambda: defaultdict(RequestCount))
-    all: RequestCount = field(default_factory=RequestCount)
 
-    def add(self, day: date, route: str, status_class: int, count: int) -> None:
-        for tally in (self.days[day], self.operations[operation(route)], self.all):
-            tally.add(status_class, count)
+def counted(rows: Iterable[Sequence[Any]]) -> Counts:
+    """Return the requests of rows that end with a status class and a count: by what is before these."""
+    counts: Counts = defaultdict(RequestCount)
+    for *by, status_class, count in rows:
+        counted = RequestCount(count, count if status_class == 4 else 0, count if status_class == 5 else 0)
+        counts[tuple(by) if by[1:] else by[0]] += counted
+    return counts
 
-    def by_operation(self) -> list[tuple[str, RequestCount]]:
-        """Return (operation, its requests), the most used first."""
-        return sorted(self.operations.items(), key=lambda row: (-row[1].total, row[0]))
 
-    @property
-    def today(self) -> int:
-        """Requests of the day that is not over."""
-        return next(reversed(self.days.values())).total
+def by_operation(use: Any) -> list[dict[str, Any]]:
+    """Return each operation with its requests, and when it is removed; the most used first."""
+    sunsets = {operation(route): deprecation["sunset"] for route, deprecation in settings.API_DEPRECATIONS.items()}
+    counts: Counts = defaultdict(RequestCount)
+    for route, count in counted(use.sums("route")).items():
+        counts[operation(route)] += count
+    ranked = sorted(counts.items(), key=lambda row: (-row[1].total, row[0]))
+    return [{"operation": words, "tally": count, "sunset": sunsets.get(words)} for words, count in ranked]
 
-    def chart(self, title: str, *, days: int = DAYS, **looks: int) -> Chart:
-        """Return the bars of the last so many days, the oldest first."""
-        rows = [Row(short_day(day), tally.figures()) for day, tally in list(self.days.items())[-days:]]
-        return Chart(title, ANSWERS, rows, is_last_open=True, **looks)
+
+def spark_of(counts: Sequence[RequestCount]) -> Spark:
+    """Return the line of some days. It ends yesterday, because today is not over."""
+    return Spark([count.total for count in counts[:-1]], tone="quiet")
+
+
+def chart(title: str, counts: Mapping[date, RequestCount], **looks: int) -> Chart:
+    """Return the bars of days, the oldest first; the last is not over."""
+    rows = [Row(short_day(day), count.figures()) for day, count in counts.items()]
+    return Chart(title, ANSWERS, rows, is_last_open=True, **looks)
 
 
 class Fact(NamedTuple):
@@ -112,19 +113,21 @@ class Fact(NamedTuple):
 
 
 def overview(pk: int) -> dict[str, Any]:
-    """Return what the page of the key shows beside its form, by two queries."""
+    """Return what the page of the key shows beside its form, by three queries."""
     now = timezone.now()
     key = APIKey.objects.select_related("replaces", "replaced_by").get(pk=pk)
     pairs = [(old, new) for old, new in ((getattr(key, "replaces", None), key), (key, key.replaced_by)) if old and new]
-    keys = {key, *(other for pair in pairs for other in pair)}
-    use = _use(keys)
+    days = last_days(DAYS)
+    counts = counted(KeyUsage.objects.within(days).filter(key__in={key, *chain(*pairs)}).sums("key", "day"))
+    use = {day: counts[key.pk, day] for day in days}
     return {
         "as_of": now,
         "flush_seconds": settings.API_KEY_USE_FLUSH_SECONDS,
         "facts": facts(key),
-        "rotations": [_rotation(old, new, use, now) for old, new in pairs],
-        "use": use[key.pk],
-        "chart": use[key.pk].chart("Requests per day"),
+        "rotations": [_rotation(old, new, counts, now) for old, new in pairs],
+        "all": sum(use.values(), RequestCount()),
+        "chart": chart("Requests per day", use),
+        "operations": by_operation(KeyUsage.objects.within(days).filter(key=key)),
     }
 
 
@@ -153,24 +156,20 @@ def judge(old: APIKey, new: APIKey, *, used_today: int, now: datetime) -> tuple[
     return True, f"Safe to end now: the old key {unused}, the new one {_ago(new_used, now)}."
 
 
-def _use(keys: Iterable[APIKey]) -> dict[int, UseOfKey]:
-    days = last_days(DAYS)
-    use = {key.pk: UseOfKey({day: RequestCount() for day in days}) for key in keys}
-    rows = KeyUsage.objects.filter(key__in=use, day__range=(days[0], days[-1]))
-    for key, day, route, status_class, count in rows.values_list("key_id", "day", "route", "status_class", "count"):
-        use[key].add(day, route, status_class, count)
-    return use
-
-
-def _rotation(old: APIKey, new: APIKey, use: dict[int, UseOfKey], now: datetime) -> dict[str, Any]:
+def _rotation(old: APIKey, new: APIKey, counts: Counts, now: datetime) -> dict[str, Any]:
     """Return a key and the one that replaced it, whether the old one can be ended and why, and the use of both."""
-    safe, words = judge(old, new, used_today=use[old.pk].today, now=now)
-    days = min((now.date() - new.created_at.date()).days + BEFORE_ROTATION, DAYS)
-    shown = [tally.total for key in (old, new) for tally in list(use[key.pk].days.values())[-days:]]
-    looks = {"days": days, "top": max(shown), "height": 112}
+    days = last_days(min((now.date() - new.created_at.date()).days + BEFORE_ROTATION, DAYS))
+    use = {key: {day: counts[key.pk, day] for day in days} for key in (old, new)}
+    safe, words = judge(old, new, used_today=counts[old.pk, days[-1]].total, now=now)
+    top = max(count.total for of_key in use.values() for count in of_key.values())
     sides = [
-        {"key": key, "word": word, "today": of.today, "chart": of.chart(f"{word}, requests per day", **looks)}
-        for key, word, of in ((old, "Old key", use[old.pk]), (new, "New key", use[new.pk]))
+        {
+            "key": key,
+            "word": word,
+            "today": counts[key.pk, days[-1]].total,
+            "chart": chart(f"{word}, requests per day", use[key], top=top, height=112),
+        }
+        for key, word in ((old, "Old key"), (new, "New key"))
     ]
     return {"old": old, "new": new, "safe": safe, "words": words, "sides": sides}
 

@@ -11,7 +11,7 @@ from petstore_site.apikeys.models import APIKey
 LIST = "/admin/apikeys/apikey/"
 ADD = f"{LIST}add/"
 DAY = timedelta(days=1)
-NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expires": "never", "last_day": ""}
+NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expires_at_0": "keep", "expires_at_1": ""}
 """What the form that issues a key sends."""
 
 KEPT = {"name": "Shop", "contact": "", "rate_limit": "", "expires_at_0": "keep", "expires_at_1": ""}

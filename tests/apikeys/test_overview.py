@@ -10,9 +10,10 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.html import strip_tags
 
+from history.times import short_day
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.models import APIKey, KeyUsage
-from petstore_site.apikeys.overview import facts, is_alarming, judge, overview
+from petstore_site.apikeys.overview import RequestCount, facts, judge, overview
 from petstore_site.apikeys.routes import operation
 from tests.conftest import ApiClient
 from tests.days import written
@@ -134,7 +135,7 @@ def test_how_long_a_key_still_works(today: date, days: int, words: str) -> None:
 def test_an_alarm_needs_enough_requests_and_more_errors_than_usual(
     wrong: int, total: int, usual: float, expected: bool
 ) -> None:
-    assert is_alarming(wrong, total, usual) is expected
+    assert RequestCount(total, wrong).is_alarming(usual) is expected
 
 
 @pytest.mark.parametrize(
@@ -167,16 +168,18 @@ class TestUse:
         ):
             use(key, *row)  # fmt: skip
         use(other, 0, "pet-list", 2, 1000)
-        told = overview(key.pk)["use"]
-        assert [(day, tally.total) for day, tally in told.days.items() if tally.total] == [
-            (timezone.now().date() - number * DAY, total) for number, total in ((29, 1), (2, 1), (1, 27), (0, 75))
+        told = overview(key.pk)
+        assert [(row.label, row.total) for row in told["chart"].rows if row.total] == [
+            (short_day(timezone.now().date() - number * DAY), total)
+            for number, total in ((29, 1), (2, 1), (1, 27), (0, 75))
         ]
-        assert len(told.days) == 30
-        assert [(name, each.total, each.rejected, each.failed, each.share) for name, each in told.by_operation()] == [
-            ("GET /v1/pets", 78, 7, 0, "9.0 %"),
-            ("POST /v1/pets", 26, 0, 26, "100.0 %"),
+        assert len(told["chart"].rows) == 30
+        assert told["operations"] == [
+            {"operation": "GET /v1/pets", "tally": RequestCount(78, 7, 0), "sunset": None},
+            {"operation": "POST /v1/pets", "tally": RequestCount(26, 0, 26), "sunset": None},
         ]
-        assert (told.all.total, told.all.rejected, told.all.failed) == (104, 7, 26)
+        assert [each["tally"].share for each in told["operations"]] == ["9.0 %", "100.0 %"]
+        assert told["all"] == RequestCount(104, 7, 26)
 
     def test_of_real_requests_is_on_the_page(self, admin_client: Client) -> None:
         key = APIKeyFactory()
@@ -248,8 +251,9 @@ class TestRotation:
         for number in range(25):
             use(old, number, f"route-{number}", 4, 1)
         ContentType.objects.get_for_model(APIKey)  # cached by the process
-        # session, user, key, its latest change, its successor's name; key and successor, use, recent errors
-        with django_assert_num_queries(8):
+        # session, user, key, its latest change, its successor's name; key and successor, use by day and by
+        # operation, recent errors
+        with django_assert_num_queries(9):
             admin_client.get(page(old))
 
     def test_a_form_with_mistakes_changes_no_words(self, admin_client: Client, rotated: tuple[APIKey, APIKey]) -> None:

@@ -104,7 +104,7 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "categories_category_delete": lambda: DELETE,
     "categories_category_changelist": lambda: _delete_all(Category),
     "categories_category_merge": _merge,
-    "apikeys_apikey_add": lambda: {"name": "Forged", "scope": "write", "expires": "never"},
+    "apikeys_apikey_add": lambda: {"name": "Forged", "scope": "write", "expires_at_0": "keep"},
     "apikeys_apikey_change": lambda: {"name": "Forged", "seen": _seen(APIKey).history_id},
     "apikeys_apikey_simple_history": lambda: {"seen": _seen(APIKey).history_id},
     "apikeys_apikey_rotate": lambda: {"grace_hours": 1},

@@ -1,7 +1,7 @@
 """API keys in the back office. A secret is shown once, in the response to the POST that created it."""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from django import forms
@@ -22,7 +22,7 @@ from history.pages import HistoryAdmin
 from history.times import NOTHING, to_the_minute
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.admin.listing import KeyList, StateFilter
-from petstore_site.apikeys.models import APIKey, RotationError, Scope, validate_expiry
+from petstore_site.apikeys.models import APIKey, RotationError, Scope
 from petstore_site.apikeys.overview import overview
 
 EDITABLE = ["name", "contact", "rate_limit", "expires_at"]
@@ -30,60 +30,8 @@ HOURS_OF_A_YEAR = 365 * 24
 
 page_and_post = method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
 
-
-EXPIRIES = {"30": "30 days", "90": "90 days", "365": "One year", "never": "Never", "date": "A date"}
-"""When a new key expires: after so many days, never, or at the end of a day."""
-
-
-class IssueForm(forms.ModelForm):
-    """Issues at most one key: the form carries the id of its key, so sending it again makes no second one."""
-
-    scope = forms.ChoiceField(
-        choices=[(Scope.READ, "Read"), (Scope.WRITE, "Read and add")],
-        initial=Scope.READ,
-        label="Access",
-        widget=forms.RadioSelect,
-    )
-    expires = forms.ChoiceField(choices=[*EXPIRIES.items()], initial="90", widget=forms.RadioSelect)
-    last_day = forms.DateField(required=False, label="Last day, in UTC", widget=forms.DateInput({"type": "date"}))
-    issues = forms.RegexField(
-        rf"^{keys.KEY_ID.pattern}\Z",
-        strip=False,
-        required=False,
-        initial=keys.generate_key_id,
-        widget=forms.HiddenInput,
-    )
-
-    def clean(self) -> dict[str, Any] | None:
-        """Give the key its expiry; reject a form that was already sent."""
-        try:
-            self.instance.expires_at = self._expiry()
-        except ValidationError as error:
-            self.add_error("last_day", error)
-        key_id = self.cleaned_data.get("issues")
-        if key_id and APIKey.objects.filter(key_id=key_id).exists():
-            message = (
-                f"This form has issued key {key_id}, which is not shown again. To issue another key, reload the page."
-            )
-            raise ValidationError(message, code="sent_again")
-        return super().clean()
-
-    def presets(self) -> list[tuple[str, datetime]]:
-        days = {int(days): label for days, label in EXPIRIES.items() if days.isdecimal()}
-        return [(label, timezone.now() + timedelta(days=number)) for number, label in days.items()]
-
-    def _expiry(self) -> datetime | None:
-        chosen = self.cleaned_data.get("expires", "never")
-        if chosen != "date":
-            return None if chosen == "never" else timezone.now() + timedelta(days=int(chosen))
-        if "last_day" in self.errors:
-            return None
-        day = self.cleaned_data["last_day"]
-        if day is None:
-            raise ValidationError("Choose a day.")
-        expires_at = _end_of(day)
-        validate_expiry(expires_at)
-        return expires_at
+EXPIRIES = {"30 days": 30, "90 days": 90, "one year": 365}
+"""After how many days a key can expire, in words; any other day can be chosen too."""
 
 
 class ExpiryWidget(forms.MultiWidget):
@@ -113,8 +61,8 @@ class ExpiryField(forms.MultiValueField):
         """Set the choices for a key that expires `now`."""
         self.now = now
         today = timezone.now().date()
-        ends = {days: today + timedelta(days=int(days)) for days in EXPIRIES if days.isdecimal()}
-        presets = [(days, f"In {EXPIRIES[days].lower()}: {day.day} {day:%b %Y}") for days, day in ends.items()]
+        ends = {label: (days, today + timedelta(days=days)) for label, days in EXPIRIES.items()}
+        presets = [(str(days), f"In {label}: {day.day} {day:%b %Y}") for label, (days, day) in ends.items()]
         keep = f"Keep {to_the_minute(now)}" if now else "Never"
         never = [("never", "Never")] if now else []
         choices = [("keep", keep), *presets, *never, ("date", "Another day…")]
@@ -134,7 +82,42 @@ class ExpiryField(forms.MultiValueField):
             day = timezone.now().date() + timedelta(days=int(chosen))
         if day is None:
             raise ValidationError("Choose a day.")
-        return _end_of(day)
+        return datetime.combine(day, time.max, UTC)
+
+
+class IssueForm(forms.ModelForm):
+    """Issues at most one key: the form carries the id of its key, so sending it again makes no second one."""
+
+    scope = forms.ChoiceField(
+        choices=[(Scope.READ, "Read"), (Scope.WRITE, "Read and add")],
+        initial=Scope.READ,
+        label="Access",
+        widget=forms.RadioSelect,
+    )
+    issues = forms.RegexField(
+        rf"^{keys.KEY_ID.pattern}\Z",
+        strip=False,
+        required=False,
+        initial=keys.generate_key_id,
+        widget=forms.HiddenInput,
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Suggest 90 days."""
+        super().__init__(*args, **kwargs)
+        expiry: Any = self.fields["expires_at"]
+        expiry.offer(None)
+        expiry.initial = ["90", ""]
+
+    def clean(self) -> dict[str, Any] | None:
+        """Reject a form that was already sent."""
+        key_id = self.cleaned_data.get("issues")
+        if key_id and APIKey.objects.filter(key_id=key_id).exists():
+            message = (
+                f"This form has issued key {key_id}, which is not shown again. To issue another key, reload the page."
+            )
+            raise ValidationError(message, code="sent_again")
+        return super().clean()
 
 
 class EditForm(SeenForm):
@@ -146,10 +129,6 @@ class EditForm(SeenForm):
         expiry = self.fields.get("expires_at")
         if isinstance(expiry, ExpiryField):
             expiry.offer(self.instance.expires_at)
-
-
-def _end_of(day: date) -> datetime:
-    return datetime.combine(day, time.max, UTC)
 
 
 class RotateForm(forms.Form):
@@ -195,7 +174,7 @@ class APIKeyAdmin(HistoryAdmin):
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> list[Any]:
         """Return what a form shows: the digest never."""
         if obj is None:
-            return ["name", "contact", "scope", "rate_limit", "expires", "last_day", "issues"]
+            return ["name", "contact", "scope", "rate_limit", "expires_at", "issues"]
         return [*EDITABLE, "seen"] if self.has_change_permission(request, obj) else EDITABLE
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 - Django's signature

@@ -1,19 +1,17 @@
 """The list of keys: tabs for their states, and beside each key how it was used in the last days."""
 
-from collections import defaultdict
 from collections.abc import Callable
-from datetime import date
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR, ChangeList
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from history.times import last_days
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, KeyUsage
-from petstore_site.apikeys.overview import is_alarming, share
+from petstore_site.apikeys.overview import RequestCount, counted, spark_of
 from petstore_site.charts import Spark
 
 DAYS = 14
@@ -66,11 +64,12 @@ class KeyList(ChangeList):
             for state, (label, _) in TABS.items()
         ]
 
-    def lines(self) -> list[tuple[APIKey, Spark, int, str, bool]]:
-        """Return the keys of the page, each with its days, its requests, its errors, and whether those are many."""
+    def lines(self) -> list[tuple[APIKey, Spark, RequestCount]]:
+        """Return the keys of the page, each with its days and its requests."""
         keys, days = list(self.result_list), last_days(DAYS)
-        use = _use(keys, days[0])
-        return [_line(key, use[key.pk], days) for key in keys]
+        counts = counted(KeyUsage.objects.within(days).filter(key__in=keys).sums("key", "day"))
+        use = [(key, [counts[key.pk, day] for day in days]) for key in keys]
+        return [(key, spark_of(of_days), sum(of_days, RequestCount())) for key, of_days in use]
 
     def expiring(self) -> int:
         """Return how many keys expire soon, if the page is not about them."""
@@ -83,18 +82,3 @@ class KeyList(ChangeList):
             **{state: Count("pk", filter=Q(pk__in=keys)) for state, keys in of_tab.items()}
         )
         return counts
-
-
-def _use(keys: list[APIKey], since: date) -> dict[int, dict[date, tuple[int, int]]]:
-    rows = KeyUsage.objects.filter(key__in=keys, day__gte=since).values("key", "day")
-    wrong = Sum("count", filter=Q(status_class__gte=4), default=0)
-    use: dict[Any, dict[Any, tuple[int, int]]] = defaultdict(dict)
-    for row in rows.annotate(all=Sum("count"), wrong=wrong):
-        use[row["key"]][row["day"]] = row["all"], row["wrong"]
-    return use
-
-
-def _line(key: APIKey, use: dict[date, tuple[int, int]], days: list[date]) -> Any:
-    total, wrong = (sum(counts[part] for counts in use.values()) for part in (0, 1))
-    spark = Spark([use.get(day, (0, 0))[0] for day in days[:-1]], tone="quiet")
-    return key, spark, total, share(wrong, total), is_alarming(wrong, total)

@@ -84,7 +84,7 @@ def _keys(keys: list[WorkItem]) -> Matter:
 
 
 def _calling(route: str) -> QuerySet[Any]:
-    calls = KeyUsage.objects.filter(route=route, day__gte=last_days(DAYS)[0]).order_by()
+    calls = KeyUsage.objects.within(last_days(DAYS)).filter(route=route).order_by()
     return APIKey.objects.filter(pk__in=calls.values("key"))
 
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from history.times import last_days
 from pets import stock
-from petstore_site.apikeys.overview import DAYS, ENOUGH, is_alarming, share
+from petstore_site.apikeys.overview import DAYS, ENOUGH, RequestCount, spark_of
 from petstore_site.back_office.addresses import listed
-from petstore_site.charts import Figure, Row, Spark
+from petstore_site.charts import Figure, Spark
 
 TWICE = 2
 """So many times the usual share of errors is an alarm, if there are enough requests."""
@@ -80,28 +80,21 @@ def _change(now: int, before: int) -> tuple[str, str]:
     return f"{percent:+,} %".replace("-", "\N{MINUS SIGN}"), "good" if percent > 0 else ""
 
 
-def _requests(rows: list[Row]) -> tuple[list[Tile], list[Column]]:
-    totals = [row.total for row in rows]
-    wrong = [row.figures[1].value + row.figures[2].value for row in rows]
-    shares = [100 * bad / total if total else 0 for bad, total in zip(wrong, totals, strict=True)]
+def _requests(days: list[RequestCount]) -> tuple[list[Tile], list[Column]]:
+    all_, before, today = sum(days, RequestCount()), sum(days[:-1], RequestCount()), days[-1]
     behind = listed("apikeys_keyusage")
-    usual = TWICE * sum(wrong[:-1]) / max(sum(totals[:-1]), 1)
+    usual = TWICE * before.errors / max(before.total, 1)
+    shares = [100 * count.errors / count.total if count.total else 0 for count in days]
     tiles = [
-        Tile(
-            "API requests, 30 days",
-            f"{sum(totals):,}",
-            f"{totals[-1]:,} today so far",
-            behind,
-            Spark(totals[:-1], tone="quiet"),
-        ),
+        Tile("API requests, 30 days", f"{all_.total:,}", f"{today.total:,} today so far", behind, spark_of(days)),
         Tile(
             "Errors, 30 days",
-            share(sum(wrong), sum(totals)),
-            f"{share(wrong[-1], totals[-1])} today so far" if totals[-1] >= ENOUGH else "",
+            all_.share,
+            f"{today.share} today so far" if today.total >= ENOUGH else "",
             behind,
             Spark(shares[:-1], tone="bad"),
-            "bad" if is_alarming(wrong[-1], totals[-1], usual) else "",
+            "bad" if today.is_alarming(usual) else "",
         ),
     ]
-    requests = [Figure(row.total) for row in rows]
-    return tiles, [("Requests", requests), *((f"{kind}xx", [row.figures[kind - 3] for row in rows]) for kind in (4, 5))]
+    counts = [("Requests", "total"), ("4xx", "rejected"), ("5xx", "failed")]
+    return tiles, [(title, [Figure(getattr(count, name)) for count in days]) for title, name in counts]
