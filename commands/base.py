@@ -2,21 +2,17 @@
 
 import json
 import os
-import stat
 import sys
-from argparse import ArgumentError, RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from shutil import get_terminal_size
-from textwrap import fill
+from argparse import ArgumentError
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter, OutputWrapper
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import Error as AnyDatabaseError
-from django.db import connections, transaction
+from django.db import connections
 
-from commands import version
 from commands.exits import Exit, ExitError
 
 
@@ -28,27 +24,21 @@ def to_json(value: Any) -> str:
 def end(message: str, exit_status: Exit) -> NoReturn:
     """End the process with a sentence, which is printed as JSON too if the command line asks for that."""
     if "--json" in sys.argv:
-        with suppress(ExitError):
+        with suppress(ExitError, BrokenPipeError):
             _write(OutputWrapper(sys.stdout), to_json({"state": exit_status.state, "message": message}))
     sys.stderr.write(f"{message}\n")
     sys.exit(exit_status)
 
 
+def add_safety_options(parser: CommandParser) -> None:
+    """Add `--dry-run` and `--yes`, for a command that loses something."""
+    parser.add_argument("--dry-run", action="store_true", help="Show what would change, and change nothing.")
+    parser.add_argument("--yes", action="store_true", help="Do not ask; without a terminal nothing is asked anyway.")
+
+
 def silence(descriptor: int) -> None:
     """Throw away what Python still holds for a descriptor, or it fails again when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
-
-
-def add_examples(parser: CommandParser, examples: Iterable[str]) -> CommandParser:
-    """Return the parser with examples: what follows the name of the command."""
-    lines = (f"  {parser.prog} {arguments}".rstrip() for arguments in examples)
-    parser.epilog, parser.formatter_class = "\n".join(["examples:", *lines]), _Formatter
-    parser.description = fill(parser.description or "", width=max(get_terminal_size().columns - 2, 11))
-    return parser
-
-
-class _Formatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
-    """Keeps the lines of the examples; Django's own would join them."""
 
 
 class StoreCommand(BaseCommand):
@@ -57,18 +47,13 @@ class StoreCommand(BaseCommand):
     requires_system_checks = ()  # they take longer than most commands, and are about serving
     suppressed_base_arguments = DjangoHelpFormatter.show_last  # they work, but are Django's
     as_json = False
-    examples: tuple[str, str]
-    """Two command lines for `--help`, without the name of the command: the most usual one, and one that shows more."""
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         """Return the parser, with `--json` unless the command adds its own."""
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         with suppress(ArgumentError):
             parser.add_argument("--json", action="store_true", help="Print JSON instead of sentences.")
-        return add_examples(parser, self.examples)
-
-    def get_version(self) -> str:
-        return version()
+        return parser
 
     def run_from_argv(self, argv: list[str]) -> None:
         """Run for a shell: like Django's, but `--json` applies to usage errors too."""
@@ -76,10 +61,7 @@ class StoreCommand(BaseCommand):
         try:
             self.execute(**self._parse(parser, argv[2:]))
         except CommandError as error:
-            if "--traceback" in argv:
-                raise
-            if error.returncode != Exit.BROKEN_PIPE:
-                self.complain(str(error))
+            self.complain(str(error))
             if error.returncode == Exit.USAGE:
                 self.complain(f"Options: {parser.prog.replace(' ', ' help ', 1)}", str)
             sys.exit(error.returncode)
@@ -94,7 +76,7 @@ class StoreCommand(BaseCommand):
         except CommandError as error:
             self._print_failure(error)
             raise
-        except AnyDatabaseError:  # manage.py has the sentence
+        except (AnyDatabaseError, BrokenPipeError):  # manage.py has the sentence and the status
             raise
         except Exception as error:
             self._print_failure(CommandError(f"Internal error: {type(error).__name__}."))
@@ -110,10 +92,10 @@ class StoreCommand(BaseCommand):
     def report(self, text: str, result: Any) -> None:
         """Print what was done. If that fails, the work and the exit status stay."""
         try:
-            _write(self.stdout, to_json(result) if self.as_json else text)
+            with suppress(BrokenPipeError):
+                self.show(text, result)
         except ExitError as error:
-            if error.returncode != Exit.BROKEN_PIPE:
-                self.complain(f"Done. {error}")
+            self.complain(f"Done. {error}")
 
     def complain(self, text: str, style: Callable[[str], str] | None = None) -> None:
         """Write to standard error, if it can be, in red unless there is a `style`."""
@@ -122,19 +104,6 @@ class StoreCommand(BaseCommand):
             self.stderr.flush()
         except OSError:
             silence(self.stderr.fileno())
-
-    @contextmanager
-    def printed_before_commit(self, void: str) -> Iterator[None]:
-        """Commit the block only after `show` has printed its result; `void` says what a failed commit means."""
-        complete = False
-        try:
-            with transaction.atomic():
-                yield
-                complete = True
-        except BaseException:
-            if complete:
-                self.complain(void)
-            raise
 
     def would_ask(self, *, yes: bool) -> bool:
         """Return whether `confirm` asks: there is a terminal, and no `--yes`."""
@@ -159,26 +128,20 @@ class StoreCommand(BaseCommand):
             raise failure from None
 
     def _print_failure(self, error: CommandError) -> None:
-        if self.as_json and error.returncode != Exit.BROKEN_PIPE:
+        if self.as_json:
             result = {"state": Exit(error.returncode).state, "message": str(error)}
             more = getattr(error, "result", {})
-            with suppress(ExitError):
+            with suppress(ExitError, BrokenPipeError):
                 _write(self.stdout, to_json(result | more if isinstance(more, dict) else more))
 
 
 def _write(out: OutputWrapper, text: str) -> None:
-    """Write `text` and return only when it has left the process, and is on the disk if `out` is a file.
-
-    Raises `ExitError`; nothing can be written after that.
-    """
+    """Write `text` and return only when it has left the process. Raises `ExitError`, or `BrokenPipeError`."""
     try:
         out.write(text)
         out.flush()
-        with suppress(AttributeError, ValueError):  # a test's StringIO
-            if stat.S_ISREG(os.fstat(out.fileno()).st_mode):
-                os.fsync(out.fileno())
     except OSError as error:
         silence(out.fileno())
         if isinstance(error, BrokenPipeError):
-            raise ExitError(status=Exit.BROKEN_PIPE) from None
+            raise
         raise ExitError(f"Standard output cannot be written: {error.strerror}.", status=Exit.FAILED) from None

@@ -1,18 +1,19 @@
 """How far an import or an export is, and how long it still takes."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
+from shutil import get_terminal_size
 from typing import Any
 
 from django.db import connection
-
-from commands.progress import shown
 
 READING = {"postgresql": 0.1, "sqlite": 0.45}
 """The share of the time of an import that reading takes: that of 300,000 new animals, once on each."""
 
 NOTED_SECONDS = 1.0
+SHOWN_SECONDS = 0.5
 
 Note = Callable[..., None]
 """Gets `phase` ("read", "check", "write"), `rows`, about how many seconds are `left`, and the `share` that is read."""
@@ -22,8 +23,8 @@ class Progress:
     """Counts rows; a thread looks at the count now and then, so that counting costs nothing."""
 
     def __init__(self, stream: Any, *, shown: bool, note: Note | None = None) -> None:
-        """Write to `stream`, a text file, if `shown`. `note` gets each phase as it begins, and reading each second."""
-        self._stream, self._shown, self._note = stream, shown, note
+        """Show a bar on `stream` if it is a terminal. `note` gets each phase as it begins, and reading each second."""
+        self._stream, self._shown, self._note = stream, shown and stream.isatty(), note
         self.rows = 0
         self.usual_share = READING[connection.vendor]  # the share of the time that reading is expected to take
         self._share: Callable[[], float] = lambda: 1.0  # of the file that is read
@@ -81,7 +82,29 @@ class Progress:
         read_in = seconds if self._read_in is None else self._read_in
         return read_in / self._share() / self.usual_share - seconds
 
+    @contextmanager
     def _showing(
         self, text: Callable[[], str], position: Callable[[], int] = lambda: 0, size: int = 0
-    ) -> AbstractContextManager[None]:
-        return shown(self._stream, text, position, size) if self._shown else nullcontext()
+    ) -> Iterator[None]:
+        """Show `text`, and `position` of `size`, by a thread: the block may wait for the database for minutes."""
+        ended = threading.Event()
+        thread = threading.Thread(target=self._show, args=(ended, text, position, size), daemon=True)
+        if self._shown:
+            thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            if self._shown:
+                thread.join()
+
+    def _show(self, ended: threading.Event, text: Callable[[], str], position: Callable[[], int], size: int) -> None:
+        from tqdm import tqdm  # noqa: PLC0415 - it takes a fifth of the start
+
+        layout = "{desc} |{bar}|" if size else "{desc}"
+        columns, rows = get_terminal_size()  # the usual ones if the terminal has none: tqdm would show nothing
+        total, stream = size or None, self._stream
+        with tqdm(total=total, file=stream, leave=False, bar_format=layout, ncols=columns, nrows=rows) as bar:
+            while not ended.wait(SHOWN_SECONDS):
+                bar.n = min(position(), size)
+                bar.set_description_str(text())

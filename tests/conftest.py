@@ -36,7 +36,6 @@ from tests.server import migrated_database
 SLOW = (
     "apikeys/test_commands.py",
     "clients/",
-    "commands/test_help.py",
     "contract/test_description_holds.py",
     "e2e/",
     "operating/",

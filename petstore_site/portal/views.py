@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
 
-from commands import version as release
 from petstore_site import errors
+from petstore_site import version as release
 from petstore_site.errors import read_only
 from petstore_site.portal import changelog, clients, pages, reference, search
 from petstore_site.portal.code import SERVED_HOST, SERVED_ORIGIN, SERVED_URL

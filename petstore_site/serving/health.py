@@ -17,8 +17,8 @@ from django.dispatch import Signal
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
-from commands import version
 from database.errors import BUSY, failure_of
+from petstore_site import version
 from petstore_site.errors import read_only
 from petstore_site.work import waits_since
 from rest.errors import ErrorCode, error_response

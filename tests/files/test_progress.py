@@ -19,11 +19,11 @@ from tests.server import until
 
 
 class Screen(io.StringIO):
-    """A terminal or a file; keeps the first text with a time."""
+    """A terminal; keeps the first text with a time."""
 
-    def __init__(self, *, terminal: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.isatty = lambda: terminal  # type: ignore[method-assign]
+        self.isatty = lambda: True  # type: ignore[method-assign]
         self.first = ""
         self.shown = Event()
 
@@ -39,29 +39,25 @@ READING: Show = lambda work: work.reading(lambda: 50, 100)  # noqa: E731
 WORKING: Show = lambda work: work.working(lambda: f"Exporting: {work.rows} animals")  # noqa: E731
 
 
-@pytest.mark.parametrize(
-    ("terminal", "show", "shown"),
-    [
-        (True, READING, "\rReading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all |######5      |"),
-        (True, WORKING, "\rExporting: 10 animals, 1 s"),
-        (False, READING, "Reading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all\n"),
-        (False, WORKING, "Exporting: 10 animals, 1 s\n"),
-    ],
-)
-def test_a_bar_on_a_terminal_and_lines_elsewhere(
-    monkeypatch: pytest.MonkeyPatch,
-    show: Show,
-    shown: str,
-    *,
-    terminal: bool,
-) -> None:
+@pytest.fixture
+def _drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # its thread would never end
     monkeypatch.setattr("tqdm.tqdm._lock", MagicMock(), raising=False)  # an error would leave it locked
+    monkeypatch.setattr(progress, "SHOWN_SECONDS", 0.01)
+
+
+@pytest.mark.usefixtures("_drawn_at_once")
+@pytest.mark.parametrize(
+    ("show", "shown"),
+    [
+        (READING, "\rReading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all |######5      |"),
+        (WORKING, "\rExporting: 10 animals, 1 s"),
+    ],
+)
+def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, show: Show, shown: str) -> None:
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=count().__next__))
-    monkeypatch.setattr("commands.progress.TERMINAL_SECONDS", 0.01)
-    monkeypatch.setattr("commands.progress.LINE_SECONDS", 0.01)
-    screen = Screen(terminal=terminal)
+    screen = Screen()
     work = Progress(screen, shown=True)
     work.rows = 10
     work.usual_share = 0.4
@@ -70,17 +66,17 @@ def test_a_bar_on_a_terminal_and_lines_elsewhere(
     assert screen.first == shown
 
 
+@pytest.mark.usefixtures("_drawn_at_once")
 @pytest.mark.parametrize(
     ("reading", "shown"),
-    [(20, "Writing (2 of 2): 10 rows, 0 s, about 30 s left\n"), (0, "Writing (2 of 2): 10 rows, 0 s\n")],
+    [(20, "\rWriting (2 of 2): 10 rows, 0 s, about 30 s left"), (0, "\rWriting (2 of 2): 10 rows, 0 s")],
 )
 def test_the_time_of_writing_is_estimated_from_that_of_reading(
     monkeypatch: pytest.MonkeyPatch, reading: int, shown: str
 ) -> None:
     now = [0]
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr("commands.progress.LINE_SECONDS", 0.01)
-    screen = Screen(terminal=False)
+    screen = Screen()
     work = Progress(screen, shown=True)
     work.usual_share = 0.4
     with Progress.reading(work, lambda: 1, 1):
@@ -104,7 +100,7 @@ def test_a_terminal_without_a_width_shows_the_phase(monkeypatch: pytest.MonkeyPa
     terminal, end = pty.openpty()
     os.set_blocking(terminal, False)
     monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)
-    monkeypatch.setattr("commands.progress.TERMINAL_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "SHOWN_SECONDS", 0.01)
     with os.fdopen(end, "w", encoding="utf-8") as stream:
         assert os.get_terminal_size(end).columns == 0
         monkeypatch.setattr("sys.stderr", stream)  # only there tqdm asks for the number of rows

@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 import pytest
 from django.test import Client
 
-from commands import version
+from petstore_site import version
 from petstore_site.portal import changelog, pages
 from rest.errors import ErrorCode
 from tests.conftest import error

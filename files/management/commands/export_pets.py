@@ -15,10 +15,10 @@ from django.db.models import QuerySet
 from categories.models import Category
 from categories.names import validate_name
 from categories.similar import Similar
-from commands.arguments import moment
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.export import ENDINGS, HEADINGS, IMPORTED, FileFormat, Form, TooManyAnimalsError, write_pets
+from files.management.base import moment
 from files.new_file import BLOCK, FileInTheWayError, whole_file
 from files.progress import Progress
 from pets.models import Pet, PetStatus
@@ -32,7 +32,6 @@ class Command(StoreCommand):
         f"XLSX, with the columns {', '.join(IMPORTED)}, or those that --columns names. It appears whole or not at all. "
         "Hide the progress with -v0."
     )
-    examples = ("animals.csv", "animals.xlsx --status available --category Dogs")
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -10,12 +10,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from commands.arguments import count
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.doubts.encodings import known_encoding
 from files.errors import HeaderError, ImportRejectedError
-from files.management.base import ending
+from files.management.base import count, ending
 from files.options import Options, Outcome
 from files.progress import Progress
 from files.readers.header import WORDS
@@ -183,7 +182,6 @@ class Command(StoreCommand):
         "external_reference of an animal changes it; every other row adds one. All or nothing: docs/import-commands.md."
         " Hide the progress with -v0."
     )
-    examples = ("animals.csv --dry-run", "supplier.xlsx --create-categories --on-error skip --rejects rejects.csv")
 
     def add_arguments(self, parser: CommandParser) -> None:
         reading = parser.add_argument_group("reading", "The file shows all of this, unless you set it.")

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from commands.arguments import count
 from commands.base import StoreCommand
 from files.lock import is_free
+from files.management.base import count
 from files.report import run_as_json, state
 from history.naming import who
 from pets.models import ENDED_EARLY, ImportRun
@@ -17,7 +17,6 @@ TITLES = ("import", "started (UTC)", "state", "added", "changed", "unchanged", "
 
 class Command(StoreCommand):
     help = "List the imports, newest first: when, by whom, which file, how many animals, and why it failed."
-    examples = ("", "--limit 5")
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--limit", type=count, default=20, metavar="N", help="How many to list; default 20.")

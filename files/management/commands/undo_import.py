@@ -10,8 +10,7 @@ from django.utils.text import capfirst
 from changes.models import Change, State
 from changes.preview import UndoPlan, undo_plan
 from changes.words import undo_in_words, undone_in_words
-from commands.arguments import add_safety_options
-from commands.base import StoreCommand
+from commands.base import StoreCommand, add_safety_options
 from commands.exits import Exit, ExitError
 from files.management.base import ending
 from files.progress import Progress
@@ -30,7 +29,6 @@ class Command(StoreCommand):
         "Animals that were changed since are left as they are, and listed; undo it again once they are as before. "
         "Hide the progress with -v0."
     )
-    examples = ("12 --dry-run", "12 --yes")
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", type=int, metavar="RUN", help="The number of the import, as list_imports shows it.")

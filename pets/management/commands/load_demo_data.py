@@ -9,7 +9,6 @@ from pets.demo import CatalogueNotEmptyError, load_demo_catalogue
 
 class Command(StoreCommand):
     help = "Fill an empty catalogue with the demonstration of a pet store. A catalogue with any animal is left alone."
-    examples = ("", "--json")
 
     def handle(self, **_options: Any) -> None:
         try:

@@ -11,7 +11,6 @@ class Command(StoreCommand):
         "Count all animals and correct the stored figures that the dashboard shows. Run it once a day to keep them "
         "small, and after rows were written without triggers, such as by pg_restore --data-only."
     )
-    examples = ("", "--json")
 
     def handle(self, **_options: Any) -> None:
         wrong = [figure._asdict() for figure in stock.recount()]

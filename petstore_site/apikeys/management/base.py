@@ -13,8 +13,6 @@ from commands.exits import ExitError
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import LONGEST, APIKey
 
-VOID = "The commit failed. No key printed above works, unless list_api_keys lists it."
-
 UNITS = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 SHOWN = (

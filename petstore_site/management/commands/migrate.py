@@ -13,8 +13,6 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from commands.base import add_examples
-
 ADVISORY_LOCK = (0x70657473, 0x6D696772)
 """PostgreSQL's two keys of our lock: "pets", "migr"."""
 
@@ -30,10 +28,6 @@ BEFORE_1_5 = (
 
 class Command(migrate.Command):
     help = "Bring the database schema up to date. " + migrate.Command.help
-    examples = ("", "--plan")
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        return add_examples(super().create_parser(prog_name, subcommand, **kwargs), self.examples)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import CommandParser
+from django.db import transaction
 
 from commands.base import StoreCommand
 from commands.exits import ExitError
@@ -17,7 +18,6 @@ from petstore_site.apikeys.models import APIKey
 
 KEY_NAME = "First key, issued by make run"
 STAFF_NAME = "admin"
-VOID = "The commit failed. The key and the password printed above do not work."
 
 TEXT = """
   Pet Store     {address}/           (API description: {address}/docs/)
@@ -36,7 +36,6 @@ class Command(StoreCommand):
         "Migrate the database and, the first time, load the demo catalogue, issue an API key and create a "
         "staff login, and show both. For development only."
     )
-    examples = ("", "--port 8001")
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="The host that the service will listen on.")
@@ -51,7 +50,7 @@ class Command(StoreCommand):
         call_command("migrate", verbosity=0)
         with suppress(CatalogueNotEmptyError):
             load_demo_catalogue()
-        with self.printed_before_commit(VOID):
+        with transaction.atomic():  # only a secret that was printed is kept
             address, key, password = _address(host, port), _first_key(), _first_password()
             here = "".join(f"{name}=… " for name in ("DATABASE_URL", "DATABASE_URL_FILE") if os.environ.get(name))
             login = f"{STAFF_NAME} / {password}     (shown this once)" if password else HAS_ACCOUNTS.format(here)

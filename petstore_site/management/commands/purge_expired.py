@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from commands.arguments import add_safety_options
-from commands.base import StoreCommand
+from commands.base import StoreCommand, add_safety_options
 from idempotency.models import IdempotentRequest
 from petstore_site.request_desk import records as desk
 from petstore_site.request_desk.models import RequestRecord
@@ -16,7 +15,6 @@ class Command(StoreCommand):
         "Delete the responses kept for idempotency keys older than 24 hours, and the request desk's records older "
         "than 7 days."
     )
-    examples = ("--dry-run", "--yes")
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_safety_options(parser)

@@ -16,7 +16,6 @@ from petstore_site.work import LEAVING, WorkLoop
 
 class Command(StoreCommand):
     help = "Do the long work of the back office. Run this only where no gunicorn of ours runs, which does it by itself."
-    examples = ("", "--file 12")
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--file", type=int, metavar="UPLOAD", help="Check or import only this file, which waits.")

@@ -4,11 +4,12 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
+from django.db import transaction
 from django.utils import timezone
 
 from commands.base import StoreCommand
 from commands.exits import usage_error
-from petstore_site.apikeys.management.base import VOID, add_secret_options, as_json, duration, issued
+from petstore_site.apikeys.management.base import add_secret_options, as_json, duration, issued
 from petstore_site.apikeys.models import APIKey, Scope
 
 ARGUMENTS = {"name": "NAME", "contact": "--contact", "rate_limit": "--rate-limit"}
@@ -17,7 +18,6 @@ ARGUMENTS = {"name": "NAME", "contact": "--contact", "rate_limit": "--rate-limit
 
 class Command(StoreCommand):
     help = "Issue an API key and print it. Only its digest is stored, so it cannot be shown again."
-    examples = ('"Partner shop" --scope read --expires-in 90d', '"Nightly import" --rate-limit 600/min --secret-only')
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Who or what uses the key.")
@@ -33,7 +33,7 @@ class Command(StoreCommand):
 
     def handle(self, **options: Any) -> None:
         lifetime = options["expires_in"]
-        with self.printed_before_commit(VOID):
+        with transaction.atomic():  # only a secret that was printed is kept
             try:
                 key, secret = APIKey.objects.issue(
                     name=options["name"],

@@ -11,7 +11,6 @@ from petstore_site.apikeys.models import APIKey, APIKeyQuerySet
 
 class Command(StoreCommand):
     help = "List the active API keys, oldest first."
-    examples = ("--expiring-within 14d", "--all --json")
 
     def add_arguments(self, parser: CommandParser) -> None:
         which = parser.add_mutually_exclusive_group()

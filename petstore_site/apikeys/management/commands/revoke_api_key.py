@@ -4,14 +4,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from commands.arguments import add_safety_options
-from commands.base import StoreCommand
+from commands.base import StoreCommand, add_safety_options
 from petstore_site.apikeys.management.base import add_key_id, as_json, get_key, moment
 
 
 class Command(StoreCommand):
     help = "Revoke an API key for good, everywhere within a second. Revoking it again changes nothing."
-    examples = ("4fGh2kLm --dry-run", "4fGh2kLm")
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_key_id(parser)

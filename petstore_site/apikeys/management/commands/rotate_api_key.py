@@ -3,11 +3,11 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
 from commands.base import StoreCommand
 from commands.exits import ExitError
 from petstore_site.apikeys.management.base import (
-    VOID,
     add_grace_option,
     add_key_id,
     add_secret_options,
@@ -20,7 +20,6 @@ from petstore_site.apikeys.models import RotationError
 
 class Command(StoreCommand):
     help = "Replace an active API key and print the new one. The old one keeps working for the grace period."
-    examples = ("4fGh2kLm", "4fGh2kLm --grace 7d --secret-only")
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_key_id(parser)
@@ -29,7 +28,7 @@ class Command(StoreCommand):
 
     def handle(self, **options: Any) -> None:
         old = get_key(options["key_id"])
-        with self.printed_before_commit(VOID):
+        with transaction.atomic():  # only a secret that was printed is kept
             try:
                 new, secret = old.rotate(grace=options["grace"])
             except RotationError as error:

@@ -4,16 +4,15 @@ from collections.abc import Sized
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
-from commands.arguments import add_safety_options
-from commands.base import StoreCommand
-from petstore_site.apikeys.management.base import VOID, add_grace_option, as_json, duration, rotated, table
+from commands.base import StoreCommand, add_safety_options
+from petstore_site.apikeys.management.base import add_grace_option, as_json, duration, rotated, table
 from petstore_site.apikeys.models import APIKey
 
 
 class Command(StoreCommand):
     help = "Replace the active API keys that expire soon, and print the new ones. All are replaced, or none."
-    examples = ("--expiring-within 14d --dry-run", "--expiring-within 14d --grace 7d --json")
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -30,7 +29,7 @@ class Command(StoreCommand):
             return
         if due:
             self.confirm(f"{table(due)}\nReplace {_keys(due)}?", yes=options["yes"])
-        with self.printed_before_commit(VOID):
+        with transaction.atomic():  # only a secret that was printed is kept
             still_due = APIKey.objects.active().not_replaced().filter(pk__in=[key.pk for key in due])
             done = still_due.rotate(grace=options["grace"])
             text = "\n\n".join([*(rotated(*item) for item in done), f"Rotated {_keys(done)}."])

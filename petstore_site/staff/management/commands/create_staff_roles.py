@@ -8,7 +8,6 @@ from petstore_site.staff.roles import ROLES, make_roles
 
 class Command(StoreCommand):
     help = "Reset the back office groups to the permissions of their role. migrate does the same."
-    examples = ("", "--json")
 
     def handle(self, **_options: Any) -> None:
         make_roles()
