@@ -74,7 +74,7 @@ INSTALLED_APPS = [
     "categories",
     "changes",
     "petstore_site.apikeys",
-    "petstore_site.request_desk",
+    "petstore_site.back_office.request_desk",
     "idempotency",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -135,6 +135,8 @@ TEMPLATES: list[dict[str, Any]] = [
                 "callers": "petstore_site.back_office.callers",
                 "catalogue": "petstore_site.back_office.added",
                 "category_rows": "petstore_site.back_office.categories",
+                "office": "petstore_site.drawing",
+                "request_desk": "petstore_site.back_office.request_desk.story",
             },
         },
     }
@@ -232,7 +234,6 @@ CORS_EXPOSE_HEADERS = [
 # --- Pages --------------------------------------------------------------------------------------
 
 LANGUAGE_CODE = "en-gb"
-FORMAT_MODULE_PATH = "petstore_site.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 LOGIN_URL = "account_login"

@@ -22,8 +22,8 @@ from database.errors import reset_commit_state
 from history.acting import end_request
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
+from petstore_site.back_office.request_desk import records
 from petstore_site.portal import views as portal
-from petstore_site.request_desk import records
 from petstore_site.serving import health, metrics
 from rest.limits import breaker as limits_breaker
 from rest.limits import build_limiter

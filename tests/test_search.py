@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from petstore_site.request_desk.models import KEPT, RequestRecord
-from petstore_site.templatetags.office import marked
+from petstore_site.back_office.request_desk.models import KEPT, RequestRecord
+from petstore_site.drawing import marked
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import browser, member
 

@@ -7,7 +7,7 @@ from django import template
 
 from changes.additions import of_requests
 from pets.models import Pet
-from petstore_site.request_desk.story import MOST_FOUND, Story
+from petstore_site.back_office.request_desk.story import MOST_FOUND, Story
 
 register = template.Library()
 

@@ -20,7 +20,7 @@ from pets.permissions import SEE_ANIMALS
 from petstore_site.apikeys.models import APIKey
 from petstore_site.back_office.navigation import GROUPS as PAGES
 from petstore_site.back_office.navigation import SEE_CATEGORIES, SEE_KEYS, SEE_REQUESTS, SEE_STAFF, may_open
-from petstore_site.request_desk.models import RequestRecord
+from petstore_site.back_office.request_desk.models import RequestRecord
 
 MOST = 8
 """Results of a group; the link below them leads to the list."""

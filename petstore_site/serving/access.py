@@ -11,7 +11,7 @@ from django.utils import timezone
 from rest_framework.permissions import SAFE_METHODS
 
 from petstore_site.apikeys import usage
-from petstore_site.request_desk import records
+from petstore_site.back_office.request_desk import records
 from petstore_site.serving import metrics
 from rest.request import Request
 

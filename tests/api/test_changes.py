@@ -15,8 +15,8 @@ from database.statements import Statement, rows
 from pets import feed
 from pets.models import Pet
 from pets.operations import CHANGES
-from petstore_site.request_desk import records
-from petstore_site.request_desk.models import RequestRecord
+from petstore_site.back_office.request_desk import records
+from petstore_site.back_office.request_desk.models import RequestRecord
 from petstore_site.serving.postgresql import PLANS
 from rest.request import Request
 from tests.api.test_list_pets import CURSOR, LIMIT, ONCE, next_path

@@ -9,8 +9,8 @@ from categories.models import Category
 from idempotency.models import IdempotentRequest
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
-from petstore_site.request_desk import records
-from petstore_site.request_desk.models import RequestRecord
+from petstore_site.back_office.request_desk import records
+from petstore_site.back_office.request_desk.models import RequestRecord
 from petstore_site.wsgi import application
 from tests.conftest import error
 from tests.factories import APIKeyFactory

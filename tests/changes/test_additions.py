@@ -16,7 +16,7 @@ from changes.models import Change
 from pets import stock
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
-from petstore_site.request_desk.models import RequestRecord
+from petstore_site.back_office.request_desk.models import RequestRecord
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
 from tests.pets.office import history_disagrees, member, text_of, told

@@ -45,7 +45,7 @@ def test_a_long_request_id_is_cut_with_an_ellipsis(office: Page, server: Gunicor
     secret, request_id = server.issue_key("Long IDs"), "f" * 128
     code = f"""
 from django.utils import timezone
-from petstore_site.request_desk.models import APIKey, RequestRecord
+from petstore_site.back_office.request_desk.models import APIKey, RequestRecord
 key = APIKey.objects.get(key_id="{secret[10:18]}")
 common = {{"key": key, "method": "GET", "status": 400, "code": "invalid_cursor", "milliseconds": 1, "at": timezone.now()}}
 RequestRecord.objects.create(request_id="{request_id}", message="cursor is invalid.", **common)

@@ -1,1 +1,1 @@
-"""Tests of petstore_site.request_desk."""
+"""Tests of petstore_site.back_office.request_desk."""

@@ -7,8 +7,8 @@ from django.test import Client
 from django.utils import timezone
 
 from petstore_site.apikeys.models import APIKey
-from petstore_site.request_desk import records
-from petstore_site.request_desk.models import KEPT, RequestRecord
+from petstore_site.back_office.request_desk import records
+from petstore_site.back_office.request_desk.models import KEPT, RequestRecord
 from tests.conftest import ApiClient
 from tests.factories import APIKeyFactory
 from tests.pets.office import member

@@ -12,10 +12,10 @@ from django.utils import timezone
 from psycopg.errors import QueryCanceled
 
 from petstore_site.apikeys.models import APIKey
-from petstore_site.request_desk import models, records
-from petstore_site.request_desk.models import KEPT, RequestRecord
-from petstore_site.request_desk.records import Record
-from petstore_site.request_desk.templatetags.request_desk import recent_errors
+from petstore_site.back_office.request_desk import models, records
+from petstore_site.back_office.request_desk.models import KEPT, RequestRecord
+from petstore_site.back_office.request_desk.records import Record
+from petstore_site.back_office.request_desk.story import recent_errors
 from tests.conftest import ApiClient
 from tests.factories import APIKeyFactory, CategoryFactory
 from tests.server import until

@@ -13,9 +13,9 @@ import pytest
 
 from database.errors import SYNCHRONOUS_WAIT_CANCELED, _notice
 from petstore_site.apikeys.keys import generate
+from petstore_site.back_office.request_desk import records
+from petstore_site.back_office.request_desk.models import RequestRecord
 from petstore_site.errors import OverloadError
-from petstore_site.request_desk import records
-from petstore_site.request_desk.models import RequestRecord
 from petstore_site.serving.adapter import DEADLINE, UNCONFIRMED, Adapter
 from petstore_site.serving.door import Door
 from rest.request import Result

@@ -12,7 +12,7 @@ from django.utils import timezone
 from categories.models import Category
 from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
-from petstore_site.request_desk.models import RequestRecord
+from petstore_site.back_office.request_desk.models import RequestRecord
 from petstore_site.staff.tasks import ALL, TASKS
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import member, read

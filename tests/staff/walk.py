@@ -24,7 +24,7 @@ from files import queue
 from files.uploads import keep
 from pets.models import ColumnProfile, ImportRun, ImportUpload, Pet, SavedView
 from petstore_site.apikeys.models import APIKey
-from petstore_site.request_desk.models import RequestRecord
+from petstore_site.back_office.request_desk.models import RequestRecord
 from petstore_site.staff.grants import names_of, version_of, version_of_role
 from petstore_site.staff.tasks import TASKS
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory

@@ -6,8 +6,8 @@ from django.core.management.base import CommandParser
 
 from commands.base import StoreCommand, add_safety_options
 from idempotency.models import IdempotentRequest
-from petstore_site.request_desk import records as desk
-from petstore_site.request_desk.models import RequestRecord
+from petstore_site.back_office.request_desk import records as desk
+from petstore_site.back_office.request_desk.models import RequestRecord
 
 
 class Command(StoreCommand):

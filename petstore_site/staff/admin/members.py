@@ -23,6 +23,7 @@ from django.views.decorators.http import require_POST
 from database.errors import STATEMENT_TIMED_OUT, sqlstate
 from history.admin import OfficeAdmin, moment
 from history.times import NOTHING
+from petstore_site.drawing import badge, icon
 from petstore_site.staff import lockout
 from petstore_site.staff.admin.forms import MemberForm, NewMemberForm, ResetForm
 from petstore_site.staff.grants import (
@@ -35,7 +36,6 @@ from petstore_site.staff.grants import (
 )
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.tasks import sentence
-from petstore_site.templatetags.office import badge, icon
 
 T = TypeVar("T")
 

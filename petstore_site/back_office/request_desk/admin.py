@@ -15,8 +15,8 @@ from django.views.decorators.http import require_safe
 
 from history.admin import RecordAdmin
 from petstore_site.apikeys.models import APIKey
-from petstore_site.request_desk.models import KEPT, MOST_RECORDS, RequestRecord
-from petstore_site.request_desk.story import MOST_FOUND, Story, alike, story_of
+from petstore_site.back_office.request_desk.models import KEPT, MOST_RECORDS, RequestRecord
+from petstore_site.back_office.request_desk.story import MOST_FOUND, Story, alike, story_of
 
 LISTED = 10_000
 """Records that the list shows, so that its filters and its count stay quick; the desk finds them all."""
@@ -87,16 +87,6 @@ class AnswerFilter(SelectFilter):
         return [("4", "Rejected, 4xx"), ("5", "Failed, 5xx")]
 
 
-class CodeFilter(SelectFilter):
-    """The codes of errors that are in the list."""
-
-    title, parameter_name, every, chosen = "code", "code", "All codes", "code"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        codes = model_admin.get_queryset(request).exclude(code="").order_by("code").values_list("code", flat=True)
-        return [(code, code) for code in codes.distinct()]
-
-
 class RequestList(ChangeList):
     """The list, whose tabs have counts unless something else filters it too."""
 
@@ -153,7 +143,7 @@ class RequestRecordAdmin(RecordAdmin):
     """The newest records as a list, and the desk that finds each by its ID. Read-only."""
 
     list_display = ("request_id",)  # the template has the columns
-    list_filter = (KindFilter, KeyFilter, AnswerFilter, CodeFilter)
+    list_filter = (KindFilter, KeyFilter, AnswerFilter)
     list_select_related = ("key",)
     ordering = ("-pk",)
     sortable_by = ()

@@ -9,8 +9,8 @@ from django.db import transaction
 
 from petstore_site.apikeys.models import APIKey
 from petstore_site.apikeys.usage import Buffer, writer
+from petstore_site.back_office.request_desk.models import LONGEST_MESSAGE, LONGEST_METHOD, RequestRecord
 from petstore_site.logs import on_one_line, redact
-from petstore_site.request_desk.models import LONGEST_MESSAGE, LONGEST_METHOD, RequestRecord
 
 MOST_WITHOUT_KEY = 20
 MOST_OF_A_KEY = 100

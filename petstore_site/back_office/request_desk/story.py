@@ -4,13 +4,15 @@ import json
 from functools import cache
 from typing import Any, NamedTuple
 
+from django import template
 from django.utils.safestring import SafeString
 from rest_framework.permissions import SAFE_METHODS
 
+from petstore_site.apikeys.models import APIKey
 from petstore_site.apikeys.routes import address_of
+from petstore_site.back_office.request_desk.models import KEPT, RequestRecord
 from petstore_site.portal.description import description
 from petstore_site.portal.documents import inline
-from petstore_site.request_desk.models import KEPT, RequestRecord
 from rest.errors import CODES
 
 MOST_FOUND = 50
@@ -19,8 +21,13 @@ MOST_FOUND = 50
 MOST_ALIKE = 5
 """Records of the same error that are shown."""
 
+MOST_OF_KEY = 20
+"""Errors that the page of a key shows."""
+
 SEARCHED = 100
 """The newest errors of the key, among which they are looked for."""
+
+register = template.Library()
 
 VERDICTS = {
     409: "Rejected: the caller must wait",
@@ -98,3 +105,16 @@ def _summaries() -> dict[tuple[str, str], str]:
         for path, operations in described["paths"].items()
         for method, operation in operations.items()
     }
+
+
+@register.inclusion_tag("admin/request_desk/requestrecord/recent_errors.html")
+def recent_errors(key: APIKey) -> dict[str, Any]:
+    """Show the key's most recent requests with a 4xx or 5xx response, newest first."""
+    return {"key": key, "records": RequestRecord.objects.filter(key=key).kept().errors().order_by("-pk")[:MOST_OF_KEY]}
+
+
+@register.filter
+def in_words(operation: str) -> str:
+    """Return what `GET /v1/pets` does: "List animals"; nothing if the API does not have it."""
+    words = summary_of(*operation.split(" ", 1))
+    return words[:1].upper() + words[1:]

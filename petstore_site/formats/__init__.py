@@ -1,1 +1,0 @@
-"""How Django writes dates: as the rest of the back office does."""

@@ -1,1 +1,0 @@
-"""British English, with ISO dates."""
