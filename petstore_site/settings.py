@@ -98,7 +98,6 @@ CORS_ALLOWED_ORIGINS: list[str] = [*env["CORS_ALLOWED_ORIGINS"]]
 MIDDLEWARE = [
     "petstore_site.serving.middleware.ObservingMiddleware",
     "petstore_site.serving.api.APIMiddleware",  # what follows is for pages
-    "petstore_site.serving.middleware.HeadMiddleware",
     "petstore_site.serving.middleware.CompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "rest.responses.PolicyMiddleware",

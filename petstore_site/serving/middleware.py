@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
@@ -33,19 +33,6 @@ class ObservingMiddleware:
         if not request.route.name and http_request.resolver_match:
             request.route = Route(http_request.resolver_match.view_name)
         observe(record_of_django(request, response))
-        return response
-
-
-class HeadMiddleware:
-    """Read nothing of a download for HEAD (RFC 9110, section 9.3.2): the server drops the body anyway."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
-        if request.method == "HEAD" and isinstance(response, StreamingHttpResponse):
-            response.streaming_content = ()
         return response
 
 

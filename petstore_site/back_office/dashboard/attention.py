@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,14 +14,14 @@ from django.utils import timezone
 from changes.models import late
 from history.naming import who
 from history.times import in_sentence, last_days
-from pets.models import ImportRun, Pet, PetStatus
+from pets.models import ImportRun
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.overview import DAYS
 from petstore_site.apikeys.routes import operation
 from petstore_site.back_office.addresses import listed
 
 LONG = timedelta(days=7)
-"""How long an animal can be pending, and an import with errors is shown."""
+"""How long an import with errors is shown."""
 
 NEAR = timedelta(days=365)
 """How long before an operation is removed its callers become work. Until then the list of usage has their calls."""
@@ -96,19 +96,6 @@ def _callers(route: str, keys: list[WorkItem]) -> Matter:
     return Matter("clock", _so_many(len(keys), "key", "keys"), why, detail, listed("apikeys_keyusage"))
 
 
-def _long_pending() -> QuerySet[Any]:
-    # As a range that leads the order: asked for an equality, PostgreSQL walks the primary key past all other statuses.
-    pending = Pet.objects.filter(status__gte=PetStatus.PENDING, status__lte=PetStatus.PENDING)
-    return pending.filter(updated_at__lt=datetime.combine(_week_ago(), time(), UTC)).order_by("status", "pk")
-
-
-def _pending(animals: list[WorkItem]) -> Matter:
-    names = [animal.name for animal in sorted(animals, key=lambda animal: animal.pk)]
-    why = f"{'is' if len(names) == 1 else 'are'} pending for more than a week"
-    behind = listed("pets_pet", status__exact=PetStatus.PENDING.value, unchanged_since=_week_ago())
-    return Matter("hourglass", _so_many(len(names), "animal", "animals"), why, _names(names), behind)
-
-
 def _week_ago() -> date:
     return timezone.now().date() - LONG
 
@@ -148,7 +135,6 @@ def _concerns() -> list[Concern]:
         Concern(("pets.view_importrun",), troubled, ("file_name", "state", "started_at", "rejected"), _imports),
         Concern(("apikeys.view_apikey",), expiring, of_key, _keys),
         *(Concern(use, _calling(route), of_key, partial(_callers, route)) for route in routes),
-        Concern(("pets.view_pet",), _long_pending(), ("name", "status", "updated_at", "pk"), _pending),
     ]
 
 
