@@ -18,7 +18,6 @@ from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is
 from history.acting import begin_request
 from petstore_site.apikeys.admission import admit, complete_async
 from petstore_site.errors import OverloadError, UnknownOutcomeError
-from petstore_site.serving import metrics
 from petstore_site.serving.access import Batch, record_of
 from rest.errors import error_result
 from rest.media_type import render_json
@@ -48,10 +47,8 @@ class Adapter:
         Raises `OverloadError`, `UnknownOutcomeError`, and `DatabaseError` if trying again would not help.
         """
         place = self._routes.find(request.path)
-        if place is None:
-            return _decline("none", "route") if request.is_api else None
-        if reason := _unusual(request):
-            return _decline(place[0].name, reason)
+        if place is None or _is_unusual(request):
+            return None
         request.route, request.argument = place
         begin_request(request.id)
         try:
@@ -62,9 +59,9 @@ class Adapter:
             # Django may do better: on another connection, after another transaction, or with another plan.
             if sqlstate(error) not in RETRYABLE and failure_of(error) not in {BROKEN, None}:
                 raise
-            return _decline(request.route.name, "database")
+            return None
         except SuspiciousOperation:
-            return _decline(request.route.name, "suspicious")
+            return None
 
     async def _respond(self, request: Request, read_body: Callable[[], Awaitable[object]]) -> Response:
         reset_commit_state()
@@ -85,19 +82,10 @@ class Adapter:
         return response
 
 
-def _unusual(request: Request) -> str:
-    """Return why a request is for Django, or nothing."""
-    if request.method == "OPTIONS":
-        return "options"
-    if "origin" in request.headers and settings.CORS_ALLOWED_ORIGINS:
-        return "origin"
-    return "" if request.host else "host"
-
-
-def _decline(route: str, reason: str) -> Response | None:
-    """Leave a request to Django, and count why."""
-    metrics.count_declined(route, reason)
-    return None
+def _is_unusual(request: Request) -> bool:
+    """Return whether a request is for Django."""
+    has_origin = "origin" in request.headers and settings.CORS_ALLOWED_ORIGINS
+    return request.method == "OPTIONS" or bool(has_origin) or not request.host
 
 
 # --- The queue before a few threads or connections --------------------------------------------------------------------

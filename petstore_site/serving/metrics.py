@@ -39,8 +39,6 @@ class Metrics:
         self.limiter_failures = counter("petstore_limiter_failures_total", meaning)
         meaning = "Requests that got a 503 from the door: no thread was free in time, or the deadline passed."
         self.given_up = counter("petstore_requests_given_up_total", meaning, ["reason"])
-        meaning = "Requests under /v1 that the event loop left to Django in a thread."
-        self.declined = counter("petstore_requests_declined_total", meaning, ["route", "reason"])
         self.threads_in_use = gauge("petstore_threads_in_use", "Threads that run Django.", multiprocess_mode="livesum")
         meaning = "Requests that wait for a thread."
         self.requests_waiting = gauge("petstore_requests_waiting", meaning, multiprocess_mode="livesum")
@@ -88,12 +86,6 @@ def count_given_up(reason: str) -> None:
     """Count a request that the door gave up; `reason` is one of `GIVEN_UP`."""
     if metrics:
         metrics.given_up.labels(reason).inc()
-
-
-def count_declined(route: str, reason: str) -> None:
-    """Count a request that the event loop left to Django; `reason` is a word of `adapter.py`."""
-    if metrics:
-        metrics.declined.labels(route, reason).inc()
 
 
 def observe_threads(*, in_use: int, waiting: int) -> None:
