@@ -398,8 +398,8 @@ class TestList:
     def test_queries_do_not_grow(self, desk: Client, django_assert_num_queries: Any) -> None:
         for _ in range(30):
             store(key=APIKeyFactory())
-        # session, user, 2 for permissions; keys, codes, count, tabs, rows; 3 last ids
-        with django_assert_num_queries(11):
+        # session, user, 2 for permissions; keys, count, tabs, rows; 2 last ids
+        with django_assert_num_queries(9):
             desk.get(LIST)
 
 
