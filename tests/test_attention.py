@@ -30,7 +30,7 @@ def days_ago(days: int) -> datetime:
 
 
 def matters(client: Client) -> list[Any]:
-    found: list[Any] = client.get("/admin/").context["attention"]["matters"]
+    found: list[Any] = (client.get("/admin/").context["attention"] or {"matters": []})["matters"]
     return found
 
 

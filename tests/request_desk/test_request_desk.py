@@ -374,7 +374,7 @@ class TestList:
             ("Additions", 1, False),
             ("All", 4, True),
         ]
-        assert {tab["count"] for tab in desk.get(LIST, {"code": "unavailable"}).context["cl"].tabs()} == {None}
+        assert {tab["count"] for tab in desk.get(LIST, {"answer": "5"}).context["cl"].tabs()} == {None}
 
     def test_a_row_says_what_was_asked_and_what_the_caller_was_told(self, desk: Client) -> None:
         see_keys()
