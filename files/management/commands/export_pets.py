@@ -114,8 +114,8 @@ def _clear_errors(file: str) -> Iterator[None]:
         _end(f"{place} {error}", Exit.REJECTED)
     except TooManyAnimalsError as error:
         _end(str(error), Exit.REJECTED)
-    except BrokenPipeError:  # the reader has read enough
-        _end("", Exit.BROKEN_PIPE)
+    except BrokenPipeError:  # the reader has read enough: manage.py ends silently
+        raise
     except FileNotFoundError:
         _end(f"{place} cannot be written: its folder does not exist.", Exit.FAILED)
     except OSError as error:
