@@ -347,9 +347,9 @@ class TestStandardOutput:
         os.close(receiver)
         told = StringIO()
         arguments = ["--format", form.file_format.value]
-        with open(sender, "w") as out, pytest.raises(CommandError) as caught:  # noqa: PTH123
+        with open(sender, "w") as out, pytest.raises(BrokenPipeError):  # noqa: PTH123
             call_command("export_pets", "-", "--no-ids", *arguments, stdout=out, stderr=told)
-        assert (caught.value.returncode, str(caught.value), told.getvalue()) == (141, "", "")
+        assert told.getvalue() == ""
         assert Pet.objects.count() == len(many)  # and the connection works
 
     @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.file_format)
