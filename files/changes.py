@@ -139,17 +139,10 @@ class Changes:
     """What an import changes of animals that are there; `first` also has animals that it adds."""
 
     fields: dict[str, int] = field(default_factory=dict)  # how many get another value, by header; all fields
-    new_references: int = 0  # of those with another reference: how many had none before
-    references: list[FieldChange] = field(default_factory=list)  # the first `EXAMPLES` changes of references
     foreign_ids: Tally[RowPlan] = field(default_factory=Tally)  # if most rows with an ID are about another animal
     altered: Tally[FieldChange] = field(default_factory=Tally)  # perhaps by a spreadsheet program
     misread: Tally[SuspectName] = field(default_factory=Tally)  # names of new animals that look wrong
     first: list[RowPlan] = field(default_factory=list)  # `ANIMALS` of them, if they were asked for
-
-    @property
-    def changed_references(self) -> int:
-        """How many animals get a reference that replaces theirs."""
-        return self.fields.get(REFERENCE.header, 0) - self.new_references
 
 
 FOREIGN = f"by_id AND new_{NAME.name} AND (new_{REFERENCE.name} OR new_{CATEGORY.name})"
@@ -189,12 +182,8 @@ def look(*, first: bool) -> Changes:
     for column, condition, looks_wrong in ((REFERENCE, "", looks_altered), (NAME, convertible, looks_converted)):
         texts = stream(TEXTS.format(c=column.name, condition=condition)) if counts[column.header] else ()
         for line, pet_id, reference, before, after in texts:
-            change = FieldChange(pet_id, reference, line, column.header, before, after)
-            if column is REFERENCE:
-                changes.new_references += before is None
-                changes.references += [change][: EXAMPLES - len(changes.references)]
             if before and looks_wrong(before, after):
-                changes.altered.add(change)
+                changes.altered.add(FieldChange(pet_id, reference, line, column.header, before, after))
     names = NEW_NAMES.format(not_ascii=is_not_ascii("r.name"), suspect=matches("r.name", SUSPECT), no_value=IS_NO_VALUE)
     for line, reference, name in stream(names):
         if (likely := misread(name)) is not None or name in NO_VALUE:

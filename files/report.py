@@ -138,14 +138,9 @@ def _quoted(value: str | None) -> str:
 
 
 def summary(changes: Changes, *, would: bool) -> list[str]:
-    """Return the lines about the fields that change, and about references by themselves."""
+    """Return the lines about the fields that change, and about what looks wrong."""
     fields = [f"{header}: {count:,} changed" for header, count in changes.fields.items() if count]
     lines = [f"Fields: {', '.join(fields)}."] if fields else []
-    if count := changes.fields.get("external_reference", 0):
-        parts = [(changes.changed_references, "changed"), (changes.new_references, "new")]
-        counts = ", ".join(f"{number:,} {word}" for number, word in parts if number)
-        more = ", …" if count > len(changes.references) else ""
-        lines.append(f"References: {counts}: {examples(changes.references)}{more}.")
     if changes.foreign_ids.count and would:
         lines += [f"Warning: {foreign_ids(changes)}.", f"The import will stop there. {IF_FOREIGN}"]
     if changes.altered.count and would:
@@ -192,11 +187,6 @@ def changes_as_json(changes: Changes) -> dict[str, Any]:
     """Return all of it for a machine; `first` has a dry run only."""
     return {
         "fields": {column.header: changes.fields[column.header] for column in COLUMNS},
-        "references": {
-            "changed": changes.changed_references,
-            "new": changes.new_references,
-            "first": [change._asdict() for change in changes.references],
-        },
         "foreign_ids": {
             "count": changes.foreign_ids.count,
             "first": [change._asdict() for row in changes.foreign_ids.first for change in changes_of(row, row.pet_id)],

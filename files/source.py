@@ -94,15 +94,10 @@ class Source:
         return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
 
     def encoding(self, given: str | None = None) -> str:
-        """Return what a byte order mark shows; otherwise `given`; otherwise UTF-16 if it looks like it, or UTF-8."""
+        """Return what a byte order mark shows; otherwise `given`, or UTF-8."""
         start = self.beginning()
         marked = next((name for mark, name in BOMS.items() if start.startswith(mark)), None)
-        if marked is not None or given not in {None, "utf-16"}:
-            return marked or given or ""
-        even, odd = set(start[:16:2]), set(start[1:16:2])  # one is only zeros, as in a header of ASCII letters
-        if (even == {0}) != (odd == {0}):
-            return "utf-16-be" if even == {0} else "utf-16-le"
-        return given or "utf-8"
+        return marked or given or "utf-8"
 
     def is_text_in(self, encoding: str) -> bool:
         """Return whether all its bytes fit an encoding; raises `FileError` for what cannot be read at all."""

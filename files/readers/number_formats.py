@@ -18,13 +18,15 @@ GENERAL_WIDTH = 11  # characters of a fraction that General shows in a column th
 
 _TOKEN = re.compile(
     r"""
-    (?P<general>General) | (?P<digit>[0#]) | (?P<point>\.) | (?P<comma>,) | (?P<percent>%) | (?P<text>@) | (?P<end>;)
+    (?P<general>General) | (?P<digit>[0#]) | (?P<point>\.) | (?P<comma>,) | (?P<percent>%) | (?P<text>@)
     | \[\$(?P<currency>[^\]-]*)(?:-(?:[0-9A-F]{1,3}|[0-7][0-9A-F]{3}))?\]
-    | (?P<colour>\[(?:Black|Blue|Cyan|Green|Magenta|Red|White|Yellow|Color[ ]?[0-9]{1,2})\])
     | "(?P<quoted>[^"]*)" | \\(?P<escaped>.) | (?P<literal>[ $+/():!^&'~{}<>=-]|[^\x00-\x7f])
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
+
+SHOWS_TEXT = re.compile(r"([^@;]*;){0,2}[^@;]*|(.*;)?(\[\w+\]|_.)*@(_.)*", re.DOTALL)
+"""Formats that show a text as it is: without a part for text, or with one that adds only a colour or room."""
 
 
 class _Token(NamedTuple):
@@ -32,7 +34,7 @@ class _Token(NamedTuple):
     text: str
 
 
-Section = list[_Token]
+Tokens = list[_Token]
 
 
 class UnknownTextError(Exception):
@@ -43,16 +45,12 @@ class NumberFormat:
     """A format code; a blank one is General."""
 
     def __init__(self, code: str) -> None:
-        self.code = code = code or GENERAL
-        sections = _sections(code)
-        self._text = next((each for each in sections or [] if _has(each, "text")), None)
-        if sections and len(sections) == 4:
-            self._text = sections.pop()
-        self._sections = [each for each in sections if each is not self._text] if sections else None
+        self.code = code or GENERAL
+        self._tokens = _tokens(self.code.removesuffix(";@"))  # of numbers
 
     def text(self, text: str) -> str:
         """Return what is shown for a text; raises `UnknownTextError` if that is not the text itself."""
-        if self._text is not None and [token.kind for token in self._text] != ["text"]:
+        if not SHOWS_TEXT.fullmatch(self.code):
             raise UnknownTextError
         return text
 
@@ -61,44 +59,29 @@ class NumberFormat:
         if not math.isfinite(exact := float(stored)):
             raise ValueError(stored)
         value = Decimal(f"{exact:.15g}")
-        if not abs(value) < LARGEST or self._sections is None:
+        if not abs(value) < LARGEST or self._tokens is None:
             raise UnknownTextError
-        if not self._sections:  # the format of text
+        if [token.kind for token in self._tokens] == ["text"]:
             return _general(value)
-        section = self._section(value)
-        shown = _number(section, abs(value))
-        if value < 0 and section is self._sections[0]:
+        shown = _number(self._tokens, abs(value))
+        if value < 0:
             if not re.search("[1-9]", shown):
                 raise UnknownTextError  # programs differ in the sign of what is rounded to zero
             return f"-{shown}"
         return shown
 
-    def _section(self, value: Decimal) -> Section:
-        sections = self._sections or []
-        if value < 0 and len(sections) > 1:
-            return sections[1]
-        return sections[2] if value == 0 and len(sections) > 2 else sections[0]
 
-
-def _sections(code: str) -> list[Section] | None:
-    """Return the tokens of each section without colours, None for a code that is not understood."""
-    sections: list[Section] = [[]]
-    tokens = [*_TOKEN.finditer(code)]
-    if sum(len(token[0]) for token in tokens) < len(code):
+def _tokens(code: str) -> Tokens | None:
+    """Return the tokens; None for a code that is not understood, such as one with several sections."""
+    found = [(token.lastgroup or "literal", token) for token in _TOKEN.finditer(code)]
+    if sum(len(token[0]) for _, token in found) < len(code):
         return None
-    for token in tokens:
-        kind = token.lastgroup or "literal"
-        if kind == "end":
-            sections.append([])
-        elif kind in {"currency", "quoted", "escaped"}:
-            sections[-1].append(_Token("literal", token[kind]))
-        elif kind != "colour":
-            sections[-1].append(_Token(kind, token[0]))
-    return sections
+    literals = {"currency", "quoted", "escaped"}
+    return [_Token("literal", token[kind]) if kind in literals else _Token(kind, token[0]) for kind, token in found]
 
 
-def _has(section: Section, kind: str) -> bool:
-    return any(token.kind == kind for token in section)
+def _has(tokens: Tokens, kind: str) -> bool:
+    return any(token.kind == kind for token in tokens)
 
 
 def _general(value: Decimal) -> str:
@@ -108,29 +91,29 @@ def _general(value: Decimal) -> str:
     return "0" if value == 0 else shown
 
 
-def _number(section: Section, value: Decimal) -> str:
-    """Return the number as the section shows it."""
-    kinds = [token.kind for token in section]
+def _number(tokens: Tokens, value: Decimal) -> str:
+    """Return the number as the format shows it."""
+    kinds = [token.kind for token in tokens]
     if "digit" not in kinds and "general" in kinds:
-        return "".join(_general(value) if token.kind == "general" else token.text for token in section)
-    if {*kinds} == {"literal"} and _joined(section):
-        return _joined(section)
+        return "".join(_general(value) if token.kind == "general" else token.text for token in tokens)
+    if {*kinds} == {"literal"} and _joined(tokens):
+        return _joined(tokens)
     if "digit" not in kinds or "general" in kinds or "text" in kinds:
         raise UnknownTextError
     value *= 100 ** kinds.count("percent")
-    point = kinds.index("point") if "point" in kinds else len(section)
-    whole, fraction = section[:point], section[point + 1 :]
+    point = kinds.index("point") if "point" in kinds else len(tokens)
+    whole, fraction = tokens[:point], tokens[point + 1 :]
     places = sum(token.kind == "digit" for token in fraction)
     rounded = format(value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), "f")
     digits, _, decimals = rounded.partition(".")
     return _whole(whole, digits.lstrip("0")) + ("." if "point" in kinds else "") + _fraction(fraction, decimals)
 
 
-def _joined(tokens: Section) -> str:
+def _joined(tokens: Tokens) -> str:
     return "".join(token.text for token in tokens)
 
 
-def _whole(tokens: Section, digits: str) -> str:
+def _whole(tokens: Tokens, digits: str) -> str:
     """Return what is before the point. Digits fill it from the right; the first placeholder takes the rest."""
     places = [at for at, token in enumerate(tokens) if token.kind == "digit"]
     commas = [at for at, token in enumerate(tokens) if token.kind == "comma"]
@@ -150,7 +133,7 @@ def _whole(tokens: Section, digits: str) -> str:
     return _filled(tokens, [digits[: rest + 1], *digits[rest + 1 :]] if rest > 0 else [""] * -rest + [*digits])
 
 
-def _fraction(tokens: Section, decimals: str) -> str:
+def _fraction(tokens: Tokens, decimals: str) -> str:
     """Return what is behind the point; a zero under a trailing # is not shown."""
     if _has(tokens, "comma") or _has(tokens, "point"):
         raise UnknownTextError
@@ -160,7 +143,7 @@ def _fraction(tokens: Section, decimals: str) -> str:
     return _filled(tokens, decimals)
 
 
-def _filled(tokens: Section, digits: Iterable[str]) -> str:
+def _filled(tokens: Tokens, digits: Iterable[str]) -> str:
     """Return the tokens, their digits filled with these texts."""
     left = iter(digits)
     return "".join(next(left, "") if token.kind == "digit" else token.text for token in tokens if token.kind != "comma")

@@ -316,7 +316,6 @@ def test_a_machine_is_told_all_that_is_recorded(run_import: Import, dogs: Catego
     error = {"line": 3, "field": "name", "code": "validation_failed", "message": "name is required."}
     nothing = {
         "fields": changed(),
-        "references": {"changed": 0, "new": 0, "first": []},
         "foreign_ids": {"count": 0, "first": []},
         "altered": {"count": 0, "first": []},
         "misread": {"count": 0, "first": []},

@@ -46,7 +46,6 @@ def dump(nothing: str) -> str:
         table(dialect="excel-tab"),
         table(dialect="unix"),
         table(delimiter=";", lineterminator="\r"),
-        table().encode("utf-16-le"),
         "\ufeff" + table().replace("external_reference,name", "External Reference, NAME "),
         table().replace("\r\n", ",,\r\n") + ",,,,,\r\n",  # blank cells and rows of a spreadsheet program
         dump("\\N"),  # PostgreSQL's COPY, MySQL's INTO OUTFILE
