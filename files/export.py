@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import partial
 from io import BytesIO
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias
 from xml.sax import saxutils
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -27,10 +27,6 @@ from django.db.models.lookups import In
 from files.spreadsheets import FORMULA_STARTS, csv_lines, escape
 from pets.columns import COLUMNS, ID
 from pets.models import Pet
-
-if TYPE_CHECKING:
-    from psycopg.abc import Buffer  # a shop with SQLite never loads psycopg
-
 
 BATCH = 5000
 
@@ -83,13 +79,6 @@ IMPORTED = (ID, *(column.header for column in COLUMNS))
 """Those that an import takes, which a file has unless others are chosen."""
 
 
-class Output(Protocol):
-    """What bytes are written to."""
-
-    def write(self, data: "Buffer", /) -> object:
-        """Take all of them."""
-
-
 Row: TypeAlias = tuple[Any, ...]
 """The id, or a text or None, for each column of the file."""
 Rows: TypeAlias = QuerySet[Pet, Any]
@@ -102,7 +91,7 @@ def _guarded(field: str) -> Case:
     return Case(formula, default=F(field), output_field=CharField())
 
 
-def _write_csv(rows: Rows, names: Sequence[str], out: Output, progress: Counter) -> int:
+def _write_csv(rows: Rows, names: Sequence[str], out: IO[bytes], progress: Counter) -> int:
     """Write a header and the rows (RFC 4180 but for its line ends, which are line feeds); return how many rows."""
     header = csv_lines([names])
     if connections[rows.db].vendor == "postgresql":
@@ -111,7 +100,7 @@ def _write_csv(rows: Rows, names: Sequence[str], out: Output, progress: Counter)
 
 
 def _write_batches(
-    rows: Rows, out: Output, encode: Callable[[list[Row]], bytes], progress: Counter, *, before: bytes = b""
+    rows: Rows, out: IO[bytes], encode: Callable[[list[Row]], bytes], progress: Counter, *, before: bytes = b""
 ) -> int:
     """Write `before`, if the database responds, and what `encode` makes of some rows at a time; return how many."""
     written = 0
@@ -135,7 +124,7 @@ def _batches(rows: Rows) -> Iterator[Iterator[list[Row]]]:
         yield iter(partial(cursor.fetchmany, BATCH), [])
 
 
-def _copy_csv(rows: Rows, out: Output, progress: Counter, *, header: bytes) -> int:
+def _copy_csv(rows: Rows, out: IO[bytes], progress: Counter, *, header: bytes) -> int:
     sql, parameters = rows.query.sql_with_params()
     connection, written = connections[rows.db], 0
     with connection.wrap_database_errors, connection.cursor() as cursor:
@@ -228,13 +217,10 @@ def _xml_lines() -> Callable[[list[Row]], bytes]:
     return encode
 
 
-def _xml(text: str) -> str:
-    return saxutils.escape(escape(text))
-
-
 def _xml_line(number: int, row: Row) -> str:
     cells = [
-        f'<c r="{letter}{number}" s="{TEXT}" t="inlineStr"><is><t xml:space="preserve">{_xml(str(text))}</t></is></c>'
+        f'<c r="{letter}{number}" s="{TEXT}" t="inlineStr"><is><t xml:space="preserve">'
+        f"{saxutils.escape(escape(str(text)))}</t></is></c>"
         for letter, text in zip(LETTERS, row, strict=False)
         if text is not None
     ]
@@ -286,7 +272,7 @@ def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Coun
     return WRITERS[form.file_format](rows, form.columns, out, progress)
 
 
-def _write_jsonl(rows: Rows, names: Sequence[str], out: Output, progress: Counter) -> int:
+def _write_jsonl(rows: Rows, names: Sequence[str], out: IO[bytes], progress: Counter) -> int:
     def encode(batch: list[Row]) -> bytes:
         # OPT_APPEND_NEWLINE would copy each line once more, which takes four times as long.
         return b"".join([orjson.dumps(_fields(names, row)) + b"\n" for row in batch])

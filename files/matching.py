@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from files.doubts.encodings import LIKELY, OF_SEVERAL_BYTES, readings
 from files.errors import FileError, HeaderError, ImportRejectedError, UndecodableError, quoted
-from files.readers import first_rows, has_sheet, read, sheets
+from files.readers import first_rows, read, sheets
 from files.readers.header import KNOWN, REMARKS, WORDS, columns_of, named, names_of_columns, plain
 from files.readers.rows import AHEAD, CoveredCells, FirstRows, Reading, Sheet, Table
 from files.source import Source
@@ -262,9 +262,11 @@ def by_profile(source: Source, how: Reading, name: str) -> Reading:
     """Return how a file is read by the profile of this name; raises `ImportRejectedError`."""
     profiles = list(ColumnProfile.objects.filter(name=name))
     if not profiles:
-        raise ImportRejectedError(no_profile(name))
-    if how.sheet is None and (sheet := profiles[0].sheet) and has_sheet(source, how, sheet):
-        how = replace(how, sheet=sheet)
+        names = named(list(ColumnProfile.objects.values_list("name", flat=True))) or "none"
+        message = f"There is no profile {quoted(name)}. Profiles: {names}."
+        raise ImportRejectedError(message)
+    if how.sheet is None and profiles[0].sheet in {sheet.name for sheet in sheets(source, how)}:
+        how = replace(how, sheet=profiles[0].sheet)
     if (known := _remembered(source, how, profiles)) is not None:
         return _completed(source, how, known)
     if any(REMARKS[0] in cells for _, cells in first_rows(source, how).rows):  # rejects, with our own titles
@@ -288,12 +290,6 @@ def _completed(source: Source, how: Reading, known: KnownSupplier) -> Reading:
         message = f"The file {' and '.join(what)}. {quoted(known.supplier)} is known with other columns."
         raise HeaderError(message)
     return replace(known.how, columns=columns)
-
-
-def no_profile(name: str) -> str:
-    """Return the sentence that there is none of this name, with the names that there are."""
-    names = named(list(ColumnProfile.objects.values_list("name", flat=True))) or "none"
-    return f"There is no profile {quoted(name)}. Profiles: {names}."
 
 
 def _chosen(profile: ColumnProfile, how: Reading) -> Reading:

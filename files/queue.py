@@ -162,7 +162,10 @@ def _outcome(upload: ImportUpload) -> dict[str, Any]:
     work, is_again = upload.work, upload.work["state"] == "running"
     if upload.run is not None and upload.run.state in IMPORTED:  # its process ended after the COMMIT
         return {"state": "imported"}
-    if why := _why_not(upload):
+    why = STOPPED if is_stopping(upload.pk) else ""
+    if not why and not upload.uploaded_by.has_perms(permissions(upload)):
+        why = NOT_ALLOWED.format(who(work["who"]))
+    if why:
         return {"state": "stopped", "why": why}
     if is_again and "again" in work:
         return {"state": "interrupted", "why": INTERRUPTED}
@@ -179,13 +182,6 @@ def _outcome(upload: ImportUpload) -> dict[str, Any]:
         if failure_of(error) is not None:
             raise
         return _failed(upload, error)
-
-
-def _why_not(upload: ImportUpload) -> str:
-    """Return why it is not begun, or nothing: someone pressed Stop, or its sender lost the right to it."""
-    if is_stopping(upload.pk):
-        return STOPPED
-    return "" if upload.uploaded_by.has_perms(permissions(upload)) else NOT_ALLOWED.format(who(upload.work["who"]))
 
 
 def _failed(upload: ImportUpload, error: Exception) -> dict[str, Any]:

@@ -1,11 +1,9 @@
 """What an import did, for people and for machines."""
 
-from collections.abc import Iterable
 from dataclasses import asdict
-from itertools import islice
 from typing import Any
 
-from files.changes import EXAMPLES, Changes, FieldChange, RowPlan, Tally, changes_of
+from files.changes import EXAMPLES, Changes, RowPlan, Tally, changes_of
 from files.errors import printable, quoted
 from files.options import Outcome
 from files.readers.header import named
@@ -21,11 +19,12 @@ def report(outcome: Outcome) -> str:
     run = outcome.run
     would = run.state == ImportState.DRY_RUN
     new = len(run.new_categories)
+    left_out = f", {run.left_out:,} left out" if run.left_out else ""
     categories = f" and {new:,} new {'category' if new == 1 else 'categories'}" if new else ""
     lines = [
         f"{'Dry run' if would else 'Done'}, {run}: of {run.rows:,} {'row' if run.rows == 1 else 'rows'} "
-        f"{counts(run)}{categories}, "
-        f"in {run.seconds:.1f} s."
+        f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.rejected:,} rejected"
+        f"{left_out}{categories}, in {run.seconds:.1f} s."
     ]
     if hidden := str(outcome.hidden):
         lines.append(f"Hidden in the sheet, but read: {hidden}.")
@@ -33,7 +32,9 @@ def report(outcome: Outcome) -> str:
         lines.append(f"Matched {run.matched_by_id:,} by id and {run.matched_by_reference:,} by external_reference.")
     if outcome.changes is not None:
         lines += summary(outcome.changes, would=would)
-        lines += animals(outcome.changes, run.created + run.updated, outcome.place) if would else []
+        lines += [f"  {outcome.place} {row.line:,}, {_does(row)}" for row in outcome.changes.first]
+        if would and (more := run.created + run.updated - len(outcome.changes.first)) > 0:
+            lines.append(f"  … and {more:,} more.")
     if outcome.new_categories:
         lines.append(f"New categories: {named(outcome.new_categories, NAMED)}.")
     if outcome.missing is not None:
@@ -57,15 +58,6 @@ def _missing(missing: Tally[MissingAnimal]) -> list[str]:
     if missing.count > len(named):
         named.append(f"  … and {missing.count - len(named):,} more.")
     return [f"Missing in the file: {missing.count:,} {'animal' if missing.count == 1 else 'animals'}.", *named]
-
-
-def counts(run: ImportRun) -> str:
-    """Return the result for its rows."""
-    left_out = f", {run.left_out:,} left out" if run.left_out else ""
-    return (
-        f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.rejected:,} rejected"
-        f"{left_out}"
-    )
 
 
 def state(run: ImportRun) -> str:
@@ -123,14 +115,11 @@ def foreign_ids(changes: Changes) -> str:
 def altered(changes: Changes) -> str:
     """Return how many references and names look altered, and the first of them."""
     look = "reference or name looks" if changes.altered.count == 1 else "references or names look"
-    first = examples(changes.altered.first)
+    first = ", ".join(
+        f"{_quoted(change.before)} → {_quoted(change.after)} (animal {change.id})"
+        for change in changes.altered.first[:EXAMPLES]
+    )
     return f"{changes.altered.count:,} {look} altered by a spreadsheet program or a wrong encoding: {first}"
-
-
-def examples(changes: Iterable[FieldChange]) -> str:
-    """Return the first changes of one field in one line."""
-    first = islice(changes, EXAMPLES)
-    return ", ".join(f"{_quoted(change.before)} → {_quoted(change.after)} (animal {change.id})" for change in first)
 
 
 def _quoted(value: str | None) -> str:
@@ -158,19 +147,6 @@ def misread(changes: Changes) -> str:
         for each in changes.misread.first[:EXAMPLES]
     ]
     return f"{count:,} {'name looks' if count == 1 else 'names look'} wrong: {', '.join(first)}"
-
-
-def animals(changes: Changes, total: int, place: str) -> list[str]:
-    """Return a line for each of the first animals, and how many there are more."""
-    lines = [animal(row, place) for row in changes.first]
-    if total > len(lines):
-        lines.append(f"  … and {total - len(lines):,} more.")
-    return lines
-
-
-def animal(row: RowPlan, place: str) -> str:
-    """Return what a row does, in one line."""
-    return f"  {place} {row.line:,}, {_does(row)}"
 
 
 def _does(row: RowPlan) -> str:

@@ -58,9 +58,6 @@ class UploadForm(forms.Form):
         categories = "are added" if self["create_categories"].value() else "are asked about"
         return f"Blank cells {blanks} · missing categories {categories}"
 
-    def chosen(self) -> dict[str, Any]:
-        return {name: value for name, value in self.cleaned_data.items() if name != "file"}
-
 
 MEANINGS = (
     *((header, column.title) for header, column in SHOWN.items()),
@@ -82,7 +79,8 @@ class ReadingForm(forms.Form):
 
     def choice(self) -> Choice:
         cleaned, moved = self._valid(), self.moved()
-        meanings = [] if moved else [self.data[f"column-{at}"] for at in takewhile(self._has, count())]
+        names = takewhile(self.data.__contains__, (f"column-{at}" for at in count()))
+        meanings = [] if moved else [self.data[name] for name in names]
         row = None if moved == "sheet" else cleaned.get("header")  # else it is one of the former sheet
         return Choice(cleaned.get("encoding"), cleaned.get("sheet"), row, meanings)
 
@@ -98,9 +96,6 @@ class ReadingForm(forms.Form):
 
     def _valid(self) -> dict[str, Any]:
         return self.cleaned_data if self.is_valid() else {}
-
-    def _has(self, at: int) -> bool:
-        return f"column-{at}" in self.data
 
 
 NEW, LEFT_OUT, OURS = "+", "-", "="

@@ -61,7 +61,8 @@ class ImportRunAdmin(RecordAdmin):
         form = UploadForm(*given, may_add_categories=_may_add_categories(request))
         if form.is_valid():
             try:
-                upload = keep(form.cleaned_data["file"], chosen=form.chosen(), user=request.user)
+                chosen = dict(form.cleaned_data)
+                upload = keep(chosen.pop("file"), chosen=chosen, user=request.user)
                 if not understand(upload, may_add=_may_add_categories(request)):
                     return HttpResponseRedirect(reverse("admin:pets_importrun_columns", args=[upload.pk]))
                 return self._check(request, upload)

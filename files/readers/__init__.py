@@ -6,7 +6,7 @@ from dataclasses import replace
 from files.readers.json_text import read_json_array, read_json_lines
 from files.readers.rows import Block, FirstRows, Reading, Row, Sheet, Table
 from files.readers.separated import first_csv_rows, read_csv
-from files.readers.workbook import first_sheet_rows, read_workbook, sheet_names, sheets_of
+from files.readers.workbook import first_sheet_rows, read_workbook, sheets_of
 from files.source import Source
 
 
@@ -42,11 +42,6 @@ def first_rows(source: Source, how: Reading) -> FirstRows:
 def sheets(source: Source, how: Reading) -> list[Sheet]:
     """Return the sheets of a workbook that has several, as `sheets_of` does; raises `FileError`."""
     return sheets_of(source, how) if _is_workbook(source, how) else []
-
-
-def has_sheet(source: Source, how: Reading, name: str) -> bool:
-    """Return whether it is a workbook with a sheet of this name; raises `FileError`."""
-    return _is_workbook(source, how) and name in sheet_names(source, how)
 
 
 def _is_workbook(source: Source, how: Reading) -> bool:

@@ -217,12 +217,8 @@ def _merged(source: Source, how: Reading, ours: Sequence[int]) -> MergedCells:
             if count >= MOST_MERGED:
                 raise FileError(TOO_LARGE)
             if corners := GROUP.fullmatch(group.attributes.get("ref", "").upper()):
-                left, top, right, bottom = (
-                    column_of(corners[1]),
-                    int(corners[2]),
-                    column_of(corners[3]),
-                    int(corners[4]),
-                )
+                left, right = column_of(corners[1]), column_of(corners[3])
+                top, bottom = int(corners[2]), int(corners[4])
                 for at in ours:
                     if left <= at <= right and (first := top + (at == left)) <= bottom:
                         found.setdefault(at, []).append(CoveredCells(first, bottom, f"{corners[1]}{top}", at == left))

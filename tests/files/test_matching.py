@@ -176,7 +176,7 @@ def test_ids_of_another_catalogue_stop_the_import_with_the_pairs(run_import: Imp
     )
     options = "If they are, use --ignore-ids. If the changes are right, use --accept-ids."
     dry = run_import(content, "--dry-run")
-    assert dry.out.splitlines()[4:6] == [f"Warning: {pairs.strip()}", f"The import will stop there. {options}"]
+    assert dry.out.splitlines()[3:5] == [f"Warning: {pairs.strip()}", f"The import will stop there. {options}"]
     told = run_import(content, "--dry-run", "--json").json["changes"]["foreign_ids"]
     assert (told["count"], told["first"][0]) == (
         3,

@@ -3,7 +3,6 @@
 import shlex
 import sys
 from argparse import ArgumentTypeError
-from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from django.core.management.base import CommandParser
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.doubts.encodings import known_encoding
-from files.errors import HeaderError, ImportRejectedError
+from files.errors import HeaderError, ImportRejectedError, printable
 from files.management.base import count, ending
 from files.options import Options, Outcome
 from files.progress import Progress
@@ -209,10 +208,9 @@ class Command(StoreCommand):
                 self.complain(f"{outcome.place} {error.line:,}: {error.text}")
             if run.rejected > SHOWN:
                 self.complain("There are more; --rejects FILE keeps all of them.")
-            foreign = (each for each in outcome.errors if each.field in WORDS and each.value and each.is_text)
-            words = Counter(f"{each.field}:{each.value}" for each in foreign)
-            if (repeated := next((word for word, rows in words.items() if rows > 1), None)) is not None:
-                pair = shlex.quote(f"{repeated}=OURS")
+            foreign = (value for value, rows in outcome.foreign.items() if rows > 1 and value[1])
+            if (repeated := next(foreign, None)) is not None:
+                pair = shlex.quote(f"{printable(':'.join(repeated))}=OURS")
                 self.complain(f"If a value is one of ours by another name, use --map-value {pair}.")
         if outcome.rejection is None:
             self.report(report(outcome), as_json(outcome))
