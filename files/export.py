@@ -158,8 +158,8 @@ class TooManyAnimalsError(Exception):
     """They do not fit into a sheet."""
 
     def __str__(self) -> str:
-        """Return the sentence that says what to do."""
-        return f"A spreadsheet holds {MOST_ANIMALS:,} animals and 2 GiB of text at most, and these are more. Use CSV."
+        """Return the end of a sentence that says what to do."""
+        return f"can hold {MOST_ANIMALS:,} animals and 2 GiB of text, and these are more. Use CSV."
 
 
 def _write_xlsx(rows: Rows, names: Sequence[str], out: BinaryIO, progress: Counter) -> int:

@@ -51,13 +51,6 @@ class FittingEncodings(NamedTuple):
     texts: Sequence[str]  # the first cells that read otherwise in others
 
 
-class KnownNames(NamedTuple):
-    """The names of known animals that a file has, if one of its encodings is right."""
-
-    kept: Mapping[str, int]  # how many of them, by the encoding
-    rows: int  # all of them
-
-
 class KnownSupplier(NamedTuple):
     """A supplier that had the titles of a file, or most of them."""
 
@@ -95,7 +88,7 @@ class Match:
     sheets: Sequence[Sheet]  # to choose from; none for a workbook with a single one
     columns: Sequence[SheetColumn]  # the first `MOST_COLUMNS` of them
     encodings: Sequence[FittingEncodings]  # the likeliest first; none for a workbook or UTF-8
-    known_names: KnownNames
+    known_names: tuple[Mapping[str, int], int]  # as `names_kept` returns them
     supplier: str  # the one that is known, or ""
     known: KnownSupplier | None  # as which the columns are read
     foreign_ids: ForeignIds | None
@@ -147,8 +140,8 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     if known is None or how.columns is not None:
         known = KnownSupplier("", how)
     is_clear = _is_clear_text(source, replace(how, encoding=None))
-    known_names = KnownNames({}, 0) if is_clear else names_kept(source)
-    found = [] if is_clear else _encodings(source, known_names.kept)
+    kept, known_names = ({}, 0) if is_clear else names_kept(source)
+    found = [] if is_clear else _encodings(source, kept)
     fitting = [name for each in found for name in each.names]
     likely = next((name for name in (encoding, known.how.encoding, *fitting[:1]) if name in fitting), None)
     how = replace(known.how, encoding=likely)
@@ -169,7 +162,7 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     of_supplier = known if known.supplier else None
     doubled = _doubled(columns)
     return Match(
-        *(how, first, found_sheets, columns[:MOST_COLUMNS], found, known_names, supplier, of_supplier),
+        *(how, first, found_sheets, columns[:MOST_COLUMNS], found, (kept, known_names), supplier, of_supplier),
         *(foreign_ids, doubled, words.categories, values, going_down(table)),
     )
 
@@ -377,8 +370,8 @@ def _odd_cells(source: Source) -> list[bytes]:
     return list(found)
 
 
-def names_kept(source: Source) -> KnownNames:
-    """Return which names of known animals the beginning of a file keeps in each likely encoding."""
+def names_kept(source: Source) -> tuple[Mapping[str, int], int]:
+    """Return how many names of known animals the beginning of a file keeps in each likely encoding, and of how many."""
     rows = list(islice(_rows(source), MOST_READ))
     references = [cell.decode() for row in rows for cell in row if cell.isascii()][:MOST_REFERENCES]
     animals = Pet.objects.filter(external_reference__in=references).values_list("external_reference", "name")
@@ -392,14 +385,14 @@ def names_kept(source: Source) -> KnownNames:
             kept[encoding] += not known.isdisjoint(
                 cell.decode(encoding, "replace") for cell in row if not cell.isascii()
             )
-    return KnownNames(kept, count)
+    return kept, count
 
 
 def with_encodings(source: Source, error: UndecodableError) -> FileError:
     """Return the error with how a cell reads in the likeliest encodings, for a person to choose by."""
     fitting: list[FittingEncodings] = []
     with suppress(FileError):  # a line is too long to show
-        fitting = _encodings(source, names_kept(source).kept)
+        fitting = _encodings(source, names_kept(source)[0])
     shown = [f"{quoted(text)} in {names[0]}" for names, texts in fitting[:MOST_NAMED] for text in texts[:1]]
     advice = f" Set the encoding to the one that shows this correctly: {', '.join(shown)}." if shown else ""
     return FileError(f"{error}{advice}")

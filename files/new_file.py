@@ -3,8 +3,7 @@
 import os
 import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,24 +14,12 @@ class FileInTheWayError(Exception):
     """The file is there already, or is nothing that can be replaced."""
 
 
-@contextmanager
-def whole_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
-    """Give a file to write that is called `path` once the block has ended well; else nothing of it is left.
-
-    A file that is replaced passes on its permissions; a symbolic link stays and what it points at is replaced. Raises
-    `FileInTheWayError` before the block, and after it if another program was faster; `OSError` as the operating system
-    does.
-    """
-    whole = WholeFile(path, replace=replace)
-    try:
-        yield whole.file
-        whole.publish()
-    finally:
-        whole.close()
-
-
 class WholeFile:
-    """A file beside its place until `publish` gives it its name. A process that is killed leaves a `.part`."""
+    """A file beside its place until `publish`, or the end of the `with` block, gives it its name; else nothing is left.
+
+    A file that is replaced passes on its permissions; a symbolic link stays and what it points at is replaced. A
+    process that is killed leaves a `.part`.
+    """
 
     def __init__(self, path: Path, *, replace: bool) -> None:
         """Open `file` in the folder of `path`; raises `FileInTheWayError` and `OSError`."""
@@ -44,6 +31,17 @@ class WholeFile:
         self._part = self._path.with_name(f".petstore-{secrets.token_hex(8)}.part")
         descriptor = os.open(self._part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         self.file: BinaryIO = os.fdopen(descriptor, "wb", buffering=BLOCK)
+
+    def __enter__(self) -> BinaryIO:
+        return self.file
+
+    def __exit__(self, error: object, *_of_it: object) -> None:
+        """Raise as `publish` does, if another program was faster."""
+        try:
+            if error is None:
+                self.publish()
+        finally:
+            self.close()
 
     def publish(self) -> None:
         """Give the file its name, both on the disk when this returns; raises `FileInTheWayError` and `OSError`."""

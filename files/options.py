@@ -8,7 +8,7 @@ from typing import Any
 from files import staging
 from files.changes import Changes, RowPlan, Tally
 from files.errors import RowError
-from files.readers.rows import HiddenCount, Reading
+from files.readers.rows import Reading
 from files.rejects import SHOWN, Reject
 from pets.models import ImportRun, ImportState
 
@@ -64,7 +64,6 @@ class Outcome:
 
     run: ImportRun
     place: str  # what lines count: "line", or "animal" in a JSON array
-    hidden: HiddenCount
     rejected: Sequence[Reject]  # the first rows with errors. A file of rejects holds all
     foreign: Mapping[tuple[str, str], int] = field(default_factory=dict)  # as `Rejects` has it
     new_categories: Sequence[str] = ()  # the names of the categories that it created, or would create

@@ -82,7 +82,6 @@ def found(outcome: Outcome) -> dict[str, Any]:
     missing = Tally[MissingAnimal]() if outcome.missing is None else outcome.missing
     return {
         "place": outcome.place,
-        "hidden": str(outcome.hidden),
         "categories": names[:MOST_CATEGORIES],
         "new_categories": len(names),
         "lines": sorted(rows, key=lambda row: row["number"]),

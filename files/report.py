@@ -1,6 +1,5 @@
 """What an import did, for people and for machines."""
 
-from dataclasses import asdict
 from typing import Any
 
 from files.changes import EXAMPLES, Changes, RowPlan, Tally, changes_of
@@ -26,8 +25,6 @@ def report(outcome: Outcome) -> str:
         f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.rejected:,} rejected"
         f"{left_out}{categories}, in {run.seconds:.1f} s."
     ]
-    if hidden := str(outcome.hidden):
-        lines.append(f"Hidden in the sheet, but read: {hidden}.")
     if run.updated + run.unchanged:
         lines.append(f"Matched {run.matched_by_id:,} by id and {run.matched_by_reference:,} by external_reference.")
     if outcome.changes is not None:
@@ -70,7 +67,6 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     """Return all of an outcome for a machine."""
     run = outcome.run
     result = run_as_json(run) | {
-        "hidden": asdict(outcome.hidden),
         "new_category_names": list(outcome.new_categories),
         "errors": [error.as_json() for error in outcome.errors],
     }

@@ -112,7 +112,7 @@ class _Import:
         self.rejects = Rejects(rejects, at_most=at_most, shown=shown)
         self.saving = False  # whether all is written and the COMMIT is next, or was sent
         self.check = Check(options, table.header)
-        self.outcome = Outcome(self.run, table.place, table.hidden, self.rejects.rows, self.rejects.foreign)
+        self.outcome = Outcome(self.run, table.place, self.rejects.rows, self.rejects.foreign)
 
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""

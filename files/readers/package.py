@@ -162,11 +162,6 @@ def _no_document_type(*_declaration: Any) -> None:
     raise ValueError
 
 
-def is_true(element: Element, name: str) -> bool:
-    """Return the value of a boolean attribute, false by default (ECMA-376 part 1, section 22.9.2.1)."""
-    return element.attributes.get(name) in {"1", "true", "on"}
-
-
 def numeral(text: str) -> str:
     """Return the text of a number; raises `ValueError` for `1_0` and digits beyond ASCII, which Python would take."""
     if "_" in text or not text.isascii():

@@ -75,19 +75,6 @@ class Sheet(NamedTuple):
     rows: Sequence[tuple[int, list[str]]]  # the first ones, as `FirstRows` has them
 
 
-@dataclass
-class HiddenCount:
-    """How much of what is read the sheet of a workbook hides."""
-
-    rows: int = 0  # of those that were read so far
-    columns: int = 0
-
-    def __str__(self) -> str:
-        """Return it in words, "" for nothing."""
-        counts = {"row": self.rows, "column": self.columns}
-        return " and ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items() if n)
-
-
 class CoveredCells(NamedTuple):
     """Cells of a column that a merged one covers."""
 
@@ -113,5 +100,4 @@ class Table:
     encoding: str = "utf-8"
     titles: Mapping[str, str] = field(default_factory=dict)  # other names in the file, by our columns
     place: str = "line"  # what the number that comes with a row counts; each row has a number of its own
-    hidden: HiddenCount = field(default_factory=HiddenCount)
     merged: Mapping[int, Sequence[CoveredCells]] = field(default_factory=dict)  # of our columns, by their place

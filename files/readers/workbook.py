@@ -16,13 +16,12 @@ from xml.parsers.expat import ExpatError
 from files.errors import FileError, printable, quoted
 from files.readers.header import cells_of, columns_of, named
 from files.readers.number_formats import UnknownTextError
-from files.readers.package import TOO_LARGE, Book, Element, Package, Strings, Styles, is_true, numeral, whole
+from files.readers.package import TOO_LARGE, Book, Element, Package, Strings, Styles, numeral, whole
 from files.readers.rows import (
     AHEAD,
     CoveredCells,
     DamagedRow,
     FirstRows,
-    HiddenCount,
     Reading,
     Row,
     Sheet,
@@ -56,7 +55,6 @@ class _Row:
     """A row as a spreadsheet shows it."""
 
     number: int
-    hidden: bool = False
     texts: list[str] = field(default_factory=list)  # without blank ones at the end
     wrong: dict[int, str] | None = None  # by column, why the text of a cell cannot be known
     length: int = 0  # characters of all texts
@@ -72,13 +70,12 @@ class _Rows:
         self._last = _Row(0)
         self._size = self._given = 0
 
-    def add(self, place: tuple[int, int], text: str, wrong: str, is_hidden: bool) -> None:  # noqa: FBT001 - of each cell
+    def add(self, place: tuple[int, int], text: str, wrong: str) -> None:
         """Put a text, or what is wrong with it, into a row; raises `FileError` if that was given already."""
         number, column = place
         row = self._last
         if row.number != number:
             row = self._last = self._rows.get(number) or self._begun(number)
-            row.hidden |= is_hidden
         texts, size = row.texts, OF_CELL + len(text)
         if (blank := column - len(texts)) < 0:
             if texts[column] or column in (row.wrong or ()):
@@ -118,8 +115,7 @@ class _Rows:
 
 def read_workbook(source: Source, how: Reading) -> Table:
     """Read the sheet of this name, or the first one."""
-    hidden_columns: list[range] = []
-    rows = _shown_rows(source, how, hidden_columns)
+    rows = _shown_rows(source, how)
     header = next((row for row in rows if row.number >= how.header_row), None)
     try:
         columns = columns_of(_titles(header), how)
@@ -129,9 +125,8 @@ def read_workbook(source: Source, how: Reading) -> Table:
             raise
         raise type(error)(f"{error} {FIRST_SHEET.format(names=named(names))}") from None
     ours = [at for at, column in enumerate(columns) if column in HEADERS]
-    hidden = HiddenCount(columns=sum(any(at in some for some in hidden_columns) for at in ours))
     merged = _merged(source, how, ours)
-    return Table(_rows(rows, columns, hidden, merged, how), columns, hidden=hidden, merged=merged)
+    return Table(_rows(rows, columns, merged, how), columns, merged=merged)
 
 
 def first_sheet_rows(source: Source, how: Reading) -> FirstRows:
@@ -158,7 +153,7 @@ def sheets_of(source: Source, how: Reading) -> list[Sheet]:
 
 
 def _first(book: Book, part: str) -> list[tuple[int, list[str]]]:
-    return [(row.number, row.texts) for row in islice(_rows_of(book, part, []), AHEAD)]
+    return [(row.number, row.texts) for row in islice(_rows_of(book, part), AHEAD)]
 
 
 def _titles(header: _Row | None) -> list[str]:
@@ -173,12 +168,9 @@ def _titles(header: _Row | None) -> list[str]:
 FIRST_SHEET = "The first of the sheets {names} was read. To read another one, use --sheet."
 
 
-def _rows(
-    rows: Iterator[_Row], columns: Sequence[str], hidden: HiddenCount, merged: MergedCells, how: Reading
-) -> Iterator[Row]:
+def _rows(rows: Iterator[_Row], columns: Sequence[str], merged: MergedCells, how: Reading) -> Iterator[Row]:
     last: dict[int, tuple[int, str, str]] = {}  # of a column, the last cell that none covers: its row, text and error
     for row in rows:
-        hidden.rows += row.hidden
         wrong = row.wrong or {}
         texts = row.texts + [""] * (len(columns) - len(row.texts))
         for at, groups in merged.items():
@@ -227,10 +219,10 @@ def _merged(source: Source, how: Reading, ours: Sequence[int]) -> MergedCells:
     return found
 
 
-def _shown_rows(source: Source, how: Reading, hidden: list[range]) -> Iterator[_Row]:
-    """Yield the rows that are not blank; raises `FileError`. Add the columns, from 0, that are hidden to `hidden`."""
+def _shown_rows(source: Source, how: Reading) -> Iterator[_Row]:
+    """Yield the rows that are not blank; raises `FileError`."""
     with _opened(source, how) as book:
-        yield from _rows_of(book, _chosen(book, how.sheet), hidden)
+        yield from _rows_of(book, _chosen(book, how.sheet))
 
 
 @contextmanager
@@ -239,25 +231,20 @@ def _opened(source: Source, how: Reading) -> Iterator[Book]:
         yield Book(Package(source.open(), how.largest_workbook), strings_file)
 
 
-def _rows_of(book: Book, part: str, hidden: list[range]) -> Iterator[_Row]:
+def _rows_of(book: Book, part: str) -> Iterator[_Row]:
     strings, styles = book.strings, book.styles
-    rows, number, column, is_hidden = _Rows(), 0, -1, False
-    for element in book.package.elements(part, "col", "row", "c"):
+    rows, number, column = _Rows(), 0, -1
+    for element in book.package.elements(part, "row", "c"):
         if element.name == "c":
             row, column = _place(element, number, column)
             if row != number:
                 yield from rows.ready()
             text, wrong = _shown(element, strings, styles)
             if text or wrong:
-                rows.add((row, column), text, wrong, is_hidden)
-        elif element.name == "row":
+                rows.add((row, column), text, wrong)
+        else:
             yield from rows.ready()
             number, column = whole(element.attributes.get("r", str(number + 1))), -1
-            is_hidden = is_true(element, "hidden")
-        elif is_true(element, "hidden"):
-            if len(hidden) >= MOST_COLUMNS:
-                raise FileError(TOO_LARGE)
-            hidden.append(range(whole(element.attributes["min"]) - 1, whole(element.attributes["max"])))
     yield from rows.ready(all_are=True)
 
 

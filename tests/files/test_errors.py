@@ -322,7 +322,6 @@ def test_a_machine_is_told_all_that_is_recorded(run_import: Import, dogs: Catego
         "first": [],
     }
     assert told == recorded | {
-        "hidden": {"rows": 0, "columns": 0},
         "new_category_names": [],
         "errors": [error],
         "changes": nothing,

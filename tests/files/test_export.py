@@ -29,7 +29,7 @@ from categories.models import Category
 from commands.exits import Exit, ExitError
 from files import export as exporting
 from files.export import BATCH, IMPORTED, FileFormat, Form, write_pets
-from files.new_file import BLOCK, FileInTheWayError, whole_file
+from files.new_file import BLOCK, FileInTheWayError, WholeFile
 from files.spreadsheets import unescape
 from pets.models import Pet
 from tests.factories import CategoryFactory, PetFactory, add_many
@@ -470,7 +470,7 @@ class TestRejections:
         assert len(read_sheet(export(tmp_path / "enough.xlsx"))) == len(animals)
         PetFactory()
         assert rejection(tmp_path / "pets.xlsx") == (
-            f"A spreadsheet holds {len(animals)} animals and 2 GiB of text at most, and these are more. Use CSV."
+            f"{tmp_path / 'pets.xlsx'} can hold {len(animals)} animals and 2 GiB of text, and these are more. Use CSV."
         )
         assert [path.name for path in tmp_path.iterdir()] == ["enough.xlsx"]
 
@@ -478,7 +478,7 @@ class TestRejections:
     def test_too_much_text_for_a_sheet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(exporting, "MOST_BYTES", 1000)
         assert rejection(tmp_path / "pets.xlsx") == (
-            "A spreadsheet holds 1,048,575 animals and 2 GiB of text at most, and these are more. Use CSV."
+            f"{tmp_path / 'pets.xlsx'} can hold 1,048,575 animals and 2 GiB of text, and these are more. Use CSV."
         )
         assert list(tmp_path.iterdir()) == []
 
@@ -545,7 +545,7 @@ class TestWholeOrNotAtAll:
 
     def test_a_file_that_another_program_wrote_meanwhile_is_kept(self, tmp_path: Path) -> None:
         file = tmp_path / "pets.csv"
-        with pytest.raises(FileInTheWayError), whole_file(file, replace=False):
+        with pytest.raises(FileInTheWayError), WholeFile(file, replace=False):
             file.write_text("theirs")
         assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("pets.csv", "theirs")]
 
@@ -556,7 +556,7 @@ class TestWholeOrNotAtAll:
             assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
             raise error
 
-        with pytest.raises(type(error)), whole_file(tmp_path / "pets", replace=False) as out:
+        with pytest.raises(type(error)), WholeFile(tmp_path / "pets", replace=False) as out:
             write_pets(Pet.objects.all(), out, form=form, progress=stop)
         assert list(tmp_path.iterdir()) == []
         assert Pet.objects.count() == len(many)  # and the connection works
@@ -602,7 +602,7 @@ class TestWholeOrNotAtAll:
     def test_a_statement_that_fails(self, many: list[Row], tmp_path: Path) -> None:
         file, last = tmp_path / "pets.csv", Pet.objects.latest("pk").pk
         pets = Pet.objects.filter(pk__gt=Value(1) / (F("pk") - last))
-        with pytest.raises(DataError, match="division by zero"), whole_file(file, replace=False) as out:
+        with pytest.raises(DataError, match="division by zero"), WholeFile(file, replace=False) as out:
             write_pets(pets, out, form=FORMS[0])
         assert list(tmp_path.iterdir()) == []
         assert Pet.objects.count() == len(many)
@@ -612,7 +612,7 @@ class TestWholeOrNotAtAll:
         def lose(more: int) -> None:
             connection.connection.pgconn.finish()
 
-        with pytest.raises(OperationalError), whole_file(tmp_path / "pets.csv", replace=False) as out:
+        with pytest.raises(OperationalError), WholeFile(tmp_path / "pets.csv", replace=False) as out:
             write_pets(Pet.objects.all(), out, form=FORMS[0], progress=lose)
         connection.close()
         assert list(tmp_path.iterdir()) == []

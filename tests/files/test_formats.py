@@ -6,7 +6,6 @@ import sys
 import zipfile
 from pathlib import Path
 
-import openpyxl
 import pytest
 
 from categories.models import Category
@@ -35,7 +34,6 @@ ARRAY = f"\n [{LINES.strip().replace(chr(10) * 2, ',')}]\n"
         (CSV.encode(), "a.csv"),
         (CSV.encode("utf-8-sig"), "bom.csv"),
         (CSV.encode("utf-16"), "utf-16.csv"),
-        (CSV.encode("utf-16-be"), "utf-16-without-a-mark.csv"),
         (SEMICOLONS.encode(), "semicolons.txt"),
         (SEMICOLONS.replace("\n", "\r").encode(), "old-macintosh.csv"),
         (TABS.encode(), "a.tsv"),
@@ -57,45 +55,6 @@ def test_a_workbook_is_read_as_it_is_seen(run_import: Import, dogs: Category) ->
     content = workbook(header, ["Rex", dogs.pk, 4711, "sold"], [None] * 4, [123, dogs.pk, None, None, None])
     assert run_import(content, name="animals.xlsx").status == 0
     assert catalogue() == [("Rex", "Dogs", "sold", "4711"), ("123", "Dogs", "available", None)]
-
-
-def with_hidden(rows: list[int], columns: str) -> bytes:
-    """Return a workbook of two animals, with a blank row between and a column to ignore, that hides some of it."""
-    book = openpyxl.Workbook()
-    sheet = book.worksheets[0]
-    for row in (["name", "category", "status", "colour"], ["Rex", "Dogs", "sold", "red"], [], ["Mia", "Dogs", "", ""]):
-        sheet.append(row)
-    for number in rows:
-        sheet.row_dimensions[number].hidden = True
-    for letter in columns:
-        sheet.column_dimensions[letter].hidden = True
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("hidden", "counted", "sentence"),
-    [
-        (([2, 4], "BC"), {"rows": 2, "columns": 2}, ["Hidden in the sheet, but read: 2 rows and 2 columns."]),
-        (([1, 3, 4], "DEZ"), {"rows": 1, "columns": 0}, ["Hidden in the sheet, but read: 1 row."]),
-        (([3, 9], "A"), {"rows": 0, "columns": 1}, ["Hidden in the sheet, but read: 1 column."]),
-        (([1, 3], "D"), {"rows": 0, "columns": 0}, []),
-    ],
-    ids=["some", "a row", "a column", "nothing that is read"],
-)
-def test_what_a_sheet_hides_is_counted(
-    run_import: Import, dogs: Category, hidden: tuple[list[int], str], counted: dict[str, int], sentence: list[str]
-) -> None:
-    content, options = with_hidden(*hidden), ("--ignore-unknown-columns", "--dry-run")
-    _, *told = run_import(content, *options, name="a.xlsx").out.splitlines()
-    assert told == [
-        *sentence,
-        '  line 2, new animal: name "Rex", category "Dogs", status "sold"',
-        '  line 4, new animal: name "Mia", category "Dogs", status "available"',
-        "Dry run: nothing was saved.",
-    ]
-    assert run_import(content, *options, "--json", name="a.xlsx").json["hidden"] == counted
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.6, 0.9, 0.98])

@@ -4,9 +4,9 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
@@ -19,7 +19,7 @@ from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.export import ENDINGS, HEADINGS, IMPORTED, FileFormat, Form, TooManyAnimalsError, write_pets
 from files.management.base import moment
-from files.new_file import BLOCK, FileInTheWayError, whole_file
+from files.new_file import BLOCK, FileInTheWayError, WholeFile
 from files.progress import Progress
 from pets.models import Pet, PetStatus
 
@@ -73,10 +73,20 @@ class Command(StoreCommand):
     def handle(self, **options: Any) -> None:
         file, form, pets, began = options["file"], _form(options), _selected(options), time.monotonic()
         printing = file == STANDARD_OUTPUT
-        if printing:
-            self._check_standard_output(form)
-        with _clear_errors(file):
-            animals = self._export(pets, form, options)
+        if printing and self.as_json:
+            _end("--json is for a file: standard output holds the animals.")
+        if printing and form.file_format is FileFormat.XLSX and self.stdout.isatty():
+            _end("A terminal cannot show XLSX. Name a file, or redirect standard output to one.")
+        progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
+        with (
+            _clear_errors(file),
+            progress.working(lambda: f"Exporting: {progress.rows:,} animals"),
+            # `sys.stdout` has no buffer if PYTHONUNBUFFERED is set.
+            open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False)
+            if printing
+            else WholeFile(Path(file), replace=options["force"]) as out,
+        ):
+            animals = write_pets(pets, out, form=form, progress=progress.add)
         what = f"{animals:,} {'animal' if animals == 1 else 'animals'}"
         if printing and options["verbosity"]:
             self.complain(f"Wrote {what} to standard output.", style=str)  # it is no error
@@ -86,23 +96,6 @@ class Command(StoreCommand):
             done = {"state": Exit.DONE.state, "file": file, "format": form.file_format.value, "animals": animals}
             self.report(f"Wrote {what} to {file}.", done | {"bytes": size, "seconds": seconds})
 
-    def _check_standard_output(self, form: Form) -> None:
-        if self.as_json:
-            _end("--json is for a file: standard output holds the animals.")
-        if form.file_format is FileFormat.XLSX and self.stdout.isatty():
-            _end("A terminal cannot show XLSX. Name a file, or redirect standard output to one.")
-
-    def _export(self, pets: QuerySet[Pet], form: Form, options: dict[str, Any]) -> int:
-        progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
-        with progress.working(lambda: f"Exporting: {progress.rows:,} animals"), self._output(options) as out:
-            return write_pets(pets, out, form=form, progress=progress.add)
-
-    def _output(self, options: dict[str, Any]) -> AbstractContextManager[BinaryIO]:
-        """Return the file, or the descriptor: `sys.stdout` has no buffer if PYTHONUNBUFFERED is set."""
-        if options["file"] == STANDARD_OUTPUT:
-            return open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False)
-        return whole_file(Path(options["file"]), replace=options["force"])
-
 
 @contextmanager
 def _clear_errors(file: str) -> Iterator[None]:
@@ -110,10 +103,8 @@ def _clear_errors(file: str) -> Iterator[None]:
     place = "Standard output" if file == STANDARD_OUTPUT else file
     try:
         yield
-    except FileInTheWayError as error:
+    except (FileInTheWayError, TooManyAnimalsError) as error:
         _end(f"{place} {error}", Exit.REJECTED)
-    except TooManyAnimalsError as error:
-        _end(str(error), Exit.REJECTED)
     except BrokenPipeError:  # the reader has read enough: manage.py ends silently
         raise
     except FileNotFoundError:
