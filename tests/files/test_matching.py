@@ -252,7 +252,7 @@ def test_an_animal_deleted_meanwhile_is_not_added_again(
 def test_the_row_of_an_import_has_the_columns_of_an_animal() -> None:
     assert RowValues._fields == ("line", "id", *[column.name for column in COLUMNS], "rejected")
     stored = {field.column for field in Pet._meta.concrete_fields}
-    assert stored - {"id", "created_at", "updated_at"} == {column.name for column in COLUMNS}
+    assert stored - {"id", "created_at", "updated_at", "sold_on"} == {column.name for column in COLUMNS}
 
 
 @pytest.mark.parametrize("status", [" available ", "available\u00a0"])
