@@ -118,6 +118,9 @@ class TestChange:
         again = self.edited(key, contact="me")
         assert office.post(page(key, "change"), again).status_code == 302
         assert kept.get(pk=key.pk) == {"contact": "me", "expires_at": ends}
+        unchosen = {name: value for name, value in self.edited(key, contact="you").items() if "expires" not in name}
+        assert office.post(page(key, "change"), unchosen).status_code == 302
+        assert kept.get(pk=key.pk) == {"contact": "you", "expires_at": ends}
 
     @pytest.mark.parametrize("ends", [None, DAY])
     def test_the_expiry_offers_to_keep_it_then_days_by_name_then_another_day(

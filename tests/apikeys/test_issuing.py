@@ -87,6 +87,7 @@ class TestIssue:
                 {"expires_at_0": "7"},
                 {"expires_at": ["Select a valid choice. 7 is not one of the available choices."]},
             ),
+            ({"expires_at_0": "", "expires_at_1": "2099-12-31"}, {"expires_at": ["Enter a complete value."]}),
             ({"expires_at_0": "date"}, {"expires_at": ["Choose a day."]}),
             ({"expires_at_0": "date", "expires_at_1": "31.12.2099x"}, {"expires_at": ["Enter a valid date."]}),
             *(
@@ -103,6 +104,12 @@ class TestIssue:
         assert errors(office.post(ADD, NEW | values)) == expected
         assert APIKey.objects.count() == 0
         assert history() == []
+
+    @pytest.mark.parametrize("as_in_1_6", [{}, {"expires": "90", "last_day": ""}])
+    def test_without_a_choice_no_key_is_issued_for_ever(self, office: Client, as_in_1_6: dict[str, str]) -> None:
+        answer = office.post(ADD, {"name": "Shop", "scope": "write"} | as_in_1_6)
+        assert errors(answer) == {"expires_at": ["This field is required."]}
+        assert not APIKey.objects.exists()
 
     def test_asks_for_little_and_not_for_long(self, office: Client) -> None:
         form = office.get(ADD).context["adminform"].form

@@ -103,10 +103,11 @@ class IssueForm(forms.ModelForm):
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Suggest 90 days."""
+        """Suggest 90 days, and need a choice: a key without one never expires."""
         super().__init__(*args, **kwargs)
         expiry: Any = self.fields["expires_at"]
         expiry.offer(None)
+        expiry.required = True
         expiry.initial = ["90", ""]
 
     def clean(self) -> dict[str, Any] | None:
