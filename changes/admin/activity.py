@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_GET, require_safe
 
 from changes import log
 from changes.admin.change import describe, page
@@ -122,7 +122,7 @@ def _running(reader: Any) -> list[Any]:
     return changes
 
 
-@require_safe
+@require_GET
 def export(request: Any) -> StreamingHttpResponse:
     """Send the changes that the filters leave as CSV, while they are read: there is no limit."""
     if not may_see_animals(request) or not request.user.has_perm("pets.export_pet"):

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from categories.models import Category
 from changes import log
@@ -122,7 +122,7 @@ def _undone(change: Any, reader: Any) -> str:
     return undone_in_words(undo, "set back" if change.undo_word == "Undo" else "changed")
 
 
-@require_safe
+@require_GET
 def download(request: Any, key: str) -> StreamingHttpResponse:
     """Send the animals of a change as CSV, while they are read: there is no limit."""
     change = _change(request, key)

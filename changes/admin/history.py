@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, StreamingHttpResponse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_GET
 
 from changes.words import HistoryEvent, cells, events, history_rows
 from files.downloads import csv_of
@@ -25,7 +25,7 @@ HEADER = [
 ]
 
 
-@require_safe
+@require_GET
 def export(request: HttpRequest, number: int) -> StreamingHttpResponse:
     """Send the file, while it is read: there is no limit. It has the names of keys if you can see keys."""
     if not may_see_animals(request) or not request.user.has_perm("pets.export_pet"):

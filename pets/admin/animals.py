@@ -15,7 +15,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.http import urlencode
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_GET
 
 from categories.models import Category
 from changes import words
@@ -104,7 +104,7 @@ class PetAdmin(ChangesAdmin):
         }
         return super().changelist_view(request, context | (extra_context or {}))
 
-    @method_decorator(require_safe)
+    @method_decorator(require_GET)
     def export_view(self, request: HttpRequest, file_format: FileFormat) -> HttpResponseBase:
         """Return what the list with the same query shows, all pages of it, as a file with each `column` of the query.
 

@@ -4,7 +4,7 @@ import contextlib
 import re
 from io import BytesIO
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 import openpyxl
 import pytest
@@ -60,6 +60,11 @@ def test_what_the_list_shows_is_exported(staff: Client, animals: list[Pet], quer
         f"{ids[re.split(',', line)[1].lstrip(chr(39) + '=')]},{whole}"
         for line, whole in zip(shown, lines(shown), strict=True)
     ]
+
+
+@pytest.mark.parametrize("path", [f"{PETS}export/csv/", f"{PETS}1/history/csv/", "activity/csv/", "activity/r1/csv/"])
+def test_nothing_is_read_for_the_headers_of_a_file_alone(staff: Client, path: str) -> None:
+    assert staff.head(urljoin("/admin/", path)).status_code == 405
 
 
 def test_a_workbook(staff: Client, animals: list[Pet]) -> None:
