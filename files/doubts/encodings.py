@@ -161,8 +161,7 @@ def was_misread(before: str, after: str) -> bool:
     """Return whether `after` is what was read of `before` in a wrong encoding, perhaps with lost letters."""
     if before.isascii() or before == after:
         return False
-    pattern = re.sub(r"[^\x00-\x7f]", r"(?:\g<0>|\?+)", re.escape(before))
-    if LOST in after or re.fullmatch(pattern, after, re.DOTALL):
+    if LOST in after or _has_lost(before, after):
         return True
     rest = iter(after)
     swallows = len(after) < len(before) or max(after) >= FIRST_WIDE  # an encoding of several bytes takes in ASCII too
@@ -170,3 +169,13 @@ def was_misread(before: str, after: str) -> bool:
         return False  # as most names that a person changed
     texts = {before.encode(), *filter(None, (_as_bytes(before, encoding) for encoding in LIKELY))}
     return not texts.isdisjoint(_as_bytes(after, encoding) for encoding in (*LIKELY, *MISREAD_IN, *MISREAD_WIDE))
+
+
+def _has_lost(before: str, after: str) -> bool:
+    """Return whether some letters became one or more `?` each and all else is the same."""
+    pieces, read = (re.split(r"([^\x00-\x3e@-\x7f]+)", text) for text in (before, after))
+    return (
+        after.count("?") > before.count("?")
+        and pieces[::2] == read[::2]  # what cannot be lost
+        and all(len(old) <= len(new) and {*new} <= {*old, "?"} for old, new in zip(pieces, read, strict=True))
+    )
