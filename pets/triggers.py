@@ -2,7 +2,7 @@
 
 A statement that sets the status of an animal decides its day; one that sets only the day, an undo, has the last word.
 A migration that makes SQLite rebuild the table of animals or of their history (any change of a field or a constraint
-does) begins with `remove` and ends with `install`.
+does) begins with `remove` and ends with `install` of migration 0028, as that has the triggers for release 1.6 too.
 """
 
 from collections.abc import Iterable
@@ -71,7 +71,7 @@ CREATE TRIGGER pet_changed AFTER UPDATE ON pets_pet
 CREATE TRIGGER pet_sold BEFORE UPDATE OF status ON pets_pet FOR EACH ROW
     WHEN (OLD.status <> NEW.status OR OLD.sold_on IS DISTINCT FROM NEW.sold_on) EXECUTE FUNCTION pet_sold();
 CREATE TRIGGER pet_recorded BEFORE INSERT ON pets_petchange FOR EACH ROW
-    WHEN (NEW.status = 'sold') EXECUTE FUNCTION pet_recorded();
+    WHEN (NEW.status = 'sold' AND NEW.sold_on IS NULL) EXECUTE FUNCTION pet_recorded();
 CREATE TRIGGER pets_truncated AFTER TRUNCATE ON pets_pet FOR EACH STATEMENT EXECUTE FUNCTION pets_truncated();
 """
 
@@ -115,7 +115,7 @@ WHEN OLD.status <> NEW.status OR OLD.sold_on IS NOT NEW.sold_on BEGIN
     WHERE id = NEW.id;
 END""",
     """
-CREATE TRIGGER pet_recorded AFTER INSERT ON pets_petchange WHEN NEW.status = 'sold' BEGIN
+CREATE TRIGGER pet_recorded AFTER INSERT ON pets_petchange WHEN NEW.status = 'sold' AND NEW.sold_on IS NULL BEGIN
     UPDATE pets_petchange SET sold_on = (
         SELECT sold_on FROM pets_pet WHERE id = NEW.id
         UNION ALL SELECT * FROM (SELECT sold_on FROM pets_petchange WHERE id = NEW.id AND history_id < NEW.history_id
@@ -126,22 +126,26 @@ END""",
 
 INSTALLED = {
     "postgresql": "SELECT tgname FROM pg_trigger WHERE tgname LIKE 'pet%' AND NOT tgisinternal",
-    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND (name LIKE 'pet%' OR name LIKE '%_1_6')",
 }
 
 
 def install() -> None:
     """Create the triggers, or replace them; the counts stay as they are."""
-    remove()
+    _remove(TRIGGERS)
     _run([POSTGRESQL] if connection.vendor == "postgresql" else SQLITE)
 
 
 def remove() -> None:
-    """Drop the triggers."""
+    """Drop the triggers, on SQLite also those of migration 0028 for release 1.6, which name these tables too."""
+    _remove(installed())
+
+
+def _remove(names: Iterable[str]) -> None:
     if connection.vendor == "postgresql":
         _run([REMOVE_FROM_POSTGRESQL])
     else:
-        _run([f"DROP TRIGGER {trigger}" for trigger in sorted(installed())])
+        _run([f"DROP TRIGGER IF EXISTS {name}" for name in sorted(names)])
 
 
 def installed() -> set[str]:

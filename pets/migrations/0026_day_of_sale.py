@@ -1,4 +1,4 @@
-"""The day of a sale is a column of the animal and of its history. The tables that had it stay for release 1.6."""
+"""The day of a sale is a column of the animal. The tables that had it stay for release 1.6."""
 
 from django.db import migrations, models
 
@@ -15,11 +15,6 @@ class Migration(migrations.Migration):
                 help_text="In UTC. Kept by a trigger. Not known of an animal that was sold when it was added.",
                 null=True,
             ),
-        ),
-        migrations.AddField(
-            model_name="petchange",
-            name="sold_on",
-            field=models.DateField(blank=True, editable=False, null=True),
         ),
         migrations.SeparateDatabaseAndState(
             state_operations=[migrations.DeleteModel("Sale"), migrations.DeleteModel("EndedSale")]

@@ -93,13 +93,14 @@ class Pet(models.Model):
     )
 
     class Meta:
-        """One index per shape of the list: the primary key, and status, or category and status, before it."""
+        """One index per shape of the list: before the primary key status, category and status, or the day of sale."""
 
         verbose_name = "animal"
         permissions: ClassVar = [("export_pet", "Can export animals"), ("restore_pet", "Can restore deleted animals")]
         indexes: ClassVar = [
             models.Index(fields=["status", "id"], name="pet_status_id"),
             models.Index(fields=["category", "status", "id"], name="pet_category_status_id"),
+            models.Index(fields=["sold_on", "id"], condition=models.Q(sold_on__isnull=False), name="pet_sold_on"),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(

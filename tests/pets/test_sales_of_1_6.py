@@ -102,7 +102,7 @@ def test_the_days_of_all_sales_come_along(before: Release16, pets: list[Pet]) ->
     before.delete(deleted)
     before.change(came_so, "available")
     for _ in range(2):  # again after it was stopped
-        call_command("migrate", "pets", "0026", verbosity=0)
+        call_command("migrate", "pets", "0027", verbosity=0)
         call_command("migrate", verbosity=0)
     assert days() == sales() == {(goes_on.pk, str(FIRST))}
     for pet in (ended, twice, deleted, came_so):
@@ -138,3 +138,24 @@ def test_release_1_6_beside_this_one_or_after_a_rollback_knows_the_same_days(pet
         Pet.objects.get(pk=animal.pk).delete()
         undo_last(animal)
     assert days() == sales() == {(pet.pk, str(FIRST))}
+
+
+def test_a_restore_of_the_history_keeps_its_days(pets: list[Pet]) -> None:
+    """Rows come back with a day, whatever the animal is now."""
+    Pet.objects.filter(pk=pets[0].pk).update(status="sold")
+    execute(
+        RECORD.replace("history_type", "sold_on, history_type").replace("%s, %s,", "%s, '~', %s,"),
+        FIRST,
+        BEGAN,
+        pets[0].pk,
+    )
+    assert Pet.history.latest("history_id").sold_on == FIRST
+
+
+@pytest.mark.postgresql("SQLite has no roles")
+def test_who_writes_as_1_6_cannot_choose_the_tables_of_its_trigger() -> None:
+    """A temporary table comes first in a path that does not name `pg_temp`."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_schema(), array_agg(DISTINCT proconfig) FROM pg_proc WHERE prosecdef")
+        schema, paths = cursor.fetchone()
+    assert paths == [[f"search_path={schema}, pg_temp"]]

@@ -3,7 +3,7 @@
 It can be killed and run again. The next release drops `pets_sale`, `pets_endedsale` and the triggers of this file.
 """
 
-from django.db import migrations, transaction
+from django.db import migrations, models, transaction
 
 from pets import triggers
 from pets.migrations import _triggers_of_1_6
@@ -30,7 +30,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION sale_by_1_6() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION sale_by_1_6() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
 DECLARE
     pet bigint := COALESCE(NEW.pet_id, OLD.pet_id);
 BEGIN
@@ -120,13 +120,15 @@ AND NOT EXISTS (SELECT 1 FROM pets_petchange c WHERE c.id = e.pet_id AND c.statu
 )
 
 
-def _install(apps, schema_editor):
+def install(apps, schema_editor):
+    """Create all triggers, also those for release 1.6. A migration that removed them ends with it."""
     connection = schema_editor.connection
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
         _remove(connection, cursor)
         triggers.install()
         if connection.vendor == "postgresql":
-            cursor.execute(POSTGRESQL)
+            cursor.execute("SELECT quote_ident(current_schema())")
+            cursor.execute(POSTGRESQL.replace("{schema}", *cursor.fetchone()))
         else:
             for name, trigger in SQLITE.items():
                 cursor.execute(f"CREATE TRIGGER {name} {trigger}")
@@ -183,10 +185,22 @@ def _drop(apps, schema_editor):
 class Migration(migrations.Migration):
     atomic = False
     reviewed = "Triggers are created at once, days are copied in blocks, and the index is made CONCURRENTLY."
-    dependencies = [("pets", "0026_day_of_sale")]
+    dependencies = [("pets", "0027_day_of_sale_in_history")]
 
     operations = [
-        migrations.RunPython(_install, _restore),
+        migrations.RunPython(install, _restore),
         migrations.RunPython(_copy, migrations.RunPython.noop),
         migrations.RunPython(_create, _drop),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.AddIndex(
+                    "pet",
+                    models.Index(
+                        fields=["sold_on", "id"],
+                        condition=models.Q(sold_on__isnull=False),
+                        name="pet_sold_on",
+                    ),
+                )
+            ]
+        ),
     ]
