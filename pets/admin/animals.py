@@ -44,6 +44,7 @@ class PetAdmin(ChangesAdmin):
         filters.CategoryFilter,
         filters.AddedFilter,
         filters.SoldFilter,
+        filters.UnchangedFilter,
         filters.ImportFilter,
     ]
     linked_by: ClassVar[set[str]] = {"created_at"}

@@ -132,6 +132,16 @@ class SoldFilter(FormFilter):
         return animals
 
 
+class UnchangedFilter(FormFilter):
+    """The animals that nobody changed since a day began (UTC)."""
+
+    title = "unchanged"
+    parameters: ClassVar = {"unchanged_since": _day("Not changed since")}
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        return animals.filter(updated_at__lt=datetime.combine(wanted["unchanged_since"], time(), UTC))
+
+
 class ImportFilter(FormFilter):
     """The animals that one import added."""
 
@@ -152,7 +162,7 @@ class ImportFilter(FormFilter):
 SPAN = [*AddedFilter.parameters]
 """The names in a query that ask, together, for a span of days: its animals lie together, but anywhere."""
 
-SCATTERING = {*ImportFilter.parameters, *SoldFilter.parameters}
+SCATTERING = {*ImportFilter.parameters, *SoldFilter.parameters, *UnchangedFilter.parameters}
 """The names in a query that ask for animals which may lie anywhere."""
 
 

@@ -228,12 +228,17 @@ def test_the_chosen_category_stays_chosen(staff: Client, db: None) -> None:
 
 @pytest.mark.parametrize(
     ("query", "found"),
-    [("added_from=2026-05-02", ["Next"]), ("added_to=2026-05-01", ["Last"]), ("added_to=2026-04-30", [])],
+    [
+        ("added_from=2026-05-02", ["Next"]),
+        ("added_to=2026-05-01", ["Last"]),
+        ("added_to=2026-04-30", []),
+        ("unchanged_since=2026-05-02", ["Last"]),
+    ],
 )
 def test_a_day_begins_at_midnight(staff: Client, category: Category, query: str, found: list[str]) -> None:
     midnight = datetime(2026, 5, 2, tzinfo=UTC)
     for name, at in (("Last", midnight - timedelta(microseconds=1)), ("Next", midnight)):
-        Pet.objects.filter(pk=PetFactory(name=name, category=category).pk).update(created_at=at)
+        Pet.objects.filter(pk=PetFactory(name=name, category=category).pk).update(created_at=at, updated_at=at)
     assert names(staff, f"?{query}") == found
 
 

@@ -61,6 +61,7 @@ def test_a_chip_says_the_span_in_words(staff: Client) -> None:
         ({"added_to": "2025-03-01"}, "Added", "until 1 Mar 2025"),
         ({"added_from": "2025-03-01", "added_to": "2025-03-01"}, "Added", "1 Mar 2025"),
         ({"added_from": "2025-03-01", "added_to": "2025-04-02"}, "Added", "1 Mar 2025 to 2 Apr 2025"),
+        ({"unchanged_since": "2025-03-01"}, "Not changed since", "1 Mar 2025"),
         ({"added_from": "soon"}, "Added from", "soon"),
     ):
         chips = staff.get(PETS, {"q": "x"} | query).context["cl"].chips()
