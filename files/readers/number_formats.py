@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 GENERAL = "General"
 BUILT_IN = {0: GENERAL, 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 49: "@"}
+BUILT_IN |= dict.fromkeys((*range(15, 22), 45, 46, 47), "date or time")
 BUILT_IN |= {14: "short date", 22: "short date and time"}  # which are no formats: nobody knows what they show
 
 LARGEST = Decimal(10) ** 15  # numbers of more digits are rounded by the spreadsheet
@@ -18,8 +19,9 @@ GENERAL_WIDTH = 11  # characters of a fraction that General shows in a column th
 
 _TOKEN = re.compile(
     r"""
-    (?P<general>General) | (?P<digit>[0#]) | (?P<point>\.) | (?P<comma>,) | (?P<percent>%) | (?P<text>@)
+    (?P<general>General) | (?P<digit>[0#]) | (?P<point>\.) | (?P<comma>,) | (?P<percent>%) | (?P<text>@) | (?P<end>;)
     | \[\$(?P<currency>[^\]-]*)(?:-(?:[0-9A-F]{1,3}|[0-7][0-9A-F]{3}))?\]
+    | (?P<colour>\[(?:Black|Blue|Cyan|Green|Magenta|Red|White|Yellow|Color[ ]?[0-9]{1,2})\])
     | "(?P<quoted>[^"]*)" | \\(?P<escaped>.) | (?P<literal>[ $+/():!^&'~{}<>=-]|[^\x00-\x7f])
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
@@ -46,11 +48,13 @@ class NumberFormat:
 
     def __init__(self, code: str) -> None:
         self.code = code or GENERAL
-        self._tokens = _tokens(self.code.removesuffix(";@"))  # of numbers
+        self.is_date = re.search("[dhmsy]", _TOKEN.sub("", self.code), re.IGNORECASE) is not None
+        self._shows_text = SHOWS_TEXT.fullmatch(self.code) is not None
+        self._sections = _sections(self.code.removesuffix(";@"))  # of numbers
 
     def text(self, text: str) -> str:
         """Return what is shown for a text; raises `UnknownTextError` if that is not the text itself."""
-        if not SHOWS_TEXT.fullmatch(self.code):
+        if not self._shows_text:
             raise UnknownTextError
         return text
 
@@ -59,11 +63,14 @@ class NumberFormat:
         if not math.isfinite(exact := float(stored)):
             raise ValueError(stored)
         value = Decimal(f"{exact:.15g}")
-        if not abs(value) < LARGEST or self._tokens is None:
+        if not abs(value) < LARGEST or self._sections is None:
             raise UnknownTextError
-        if [token.kind for token in self._tokens] == ["text"]:
+        first, *others = self._sections  # of positive numbers, negative ones, and zero
+        if [token.kind for token in first] == ["text"]:
             return _general(value)
-        shown = _number(self._tokens, abs(value))
+        if value < 0 and others:
+            return _number(others[0], abs(value))
+        shown = _number(others[1] if value == 0 and len(others) > 1 else first, abs(value))
         if value < 0:
             if not re.search("[1-9]", shown):
                 raise UnknownTextError  # programs differ in the sign of what is rounded to zero
@@ -71,13 +78,20 @@ class NumberFormat:
         return shown
 
 
-def _tokens(code: str) -> Tokens | None:
-    """Return the tokens; None for a code that is not understood, such as one with several sections."""
+def _sections(code: str) -> list[Tokens] | None:
+    """Return the tokens of each section without colours; None for a code that is not understood."""
     found = [(token.lastgroup or "literal", token) for token in _TOKEN.finditer(code)]
     if sum(len(token[0]) for _, token in found) < len(code):
         return None
-    literals = {"currency", "quoted", "escaped"}
-    return [_Token("literal", token[kind]) if kind in literals else _Token(kind, token[0]) for kind, token in found]
+    sections: list[Tokens] = [[]]
+    for kind, token in found:
+        if kind == "end":
+            sections.append([])
+        elif kind in {"currency", "quoted", "escaped"}:
+            sections[-1].append(_Token("literal", token[kind]))
+        elif kind != "colour":
+            sections[-1].append(_Token(kind, token[0]))
+    return sections
 
 
 def _has(tokens: Tokens, kind: str) -> bool:

@@ -332,8 +332,8 @@ def _text(cell: Element, style: int, strings: Strings, styles: Styles) -> str:
             return number_format.number(numeral(stored))
         return number_format.text(unescape(strings[whole(stored)] if kind == "s" else stored))
     except (UnknownTextError, ArithmeticError):  # the format can have more places than a number
-        message = f"holds a date, or a number in a format ({number_format.code}) that looks different elsewhere. "
-        message += TYPE_AGAIN
+        what = "text" if kind != "n" else "a date, or a number" if number_format.is_date else "a number"
+        message = f"holds {what} in a format ({number_format.code}) that looks different elsewhere. {TYPE_AGAIN}"
         raise UnknownTextError(message) from None
 
 

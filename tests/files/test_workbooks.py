@@ -105,6 +105,10 @@ def name_of(cell: str, **given: Any) -> str:
         ("000-00", "1234", "012-34"),
         ("0-00", "123", "1-23"),
         ("[$£-809]0.00", "5", "£5.00"),
+        *(("[Blue]0", "5", "5"), ("[Red]General", "-5.5", "-5.5"), ("[Color 10]0.0", "5", "5.0")),
+        *(("0;-0", "-5", "-5"), ("0;(0)", "-5", "(5)"), ('0;-0;"none"', "0", "none"), ("0;-0;0;@", "0", "0")),
+        *(("0.00;[Red]-0.00", "-5", "-5.00"), ("#,##0.00;[Red]-#,##0.00", "-1234.5", "-1,234.50")),
+        ("#,##0.00\\ [$€-407];[RED]\\-#,##0.00\\ [$€-407]", "-1234.5", "-1,234.50 €"),
     ],
 )
 def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) -> None:
@@ -116,12 +120,7 @@ def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) 
     [
         ("General", "1E15"),
         ("General", "0.33333333333333331"),
-        ("d mmm yyyy", "46000"),
-        ("yyyy-mm-dd", "46000"),
-        ("[$-409]dd/mm/yyyy;@", "46000"),
-        ("h:mm:ss", "0.5"),
-        ("[h]:mm", "1.5"),
-        ("y", "46000"),
+        *(("[Red]0E+0", "5"), ('0.0"kg"E+0', "5"), ("0;-0;;@", "0")),
         ("0.00E+00", "5"),
         ("# ?/?", "0.5"),
         ("0,", "5000"),
@@ -136,16 +135,25 @@ def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) 
     ],
 )
 def test_a_number_whose_text_cannot_be_known_is_rejected(code: str, stored: str) -> None:
-    message = f"Cell A2 holds a date, or a number in a format ({code}) that looks different elsewhere. {TYPE_AGAIN}"
+    message = f"Cell A2 holds a number in a format ({code}) that looks different elsewhere. {TYPE_AGAIN}"
     assert name_of(f'<c r="A2" s="1"><v>{escape(stored)}</v></c>', formats=[code]) == message
+
+
+@pytest.mark.parametrize(
+    "code", ["d mmm yyyy", "yyyy-mm-dd", "[$-409]dd/mm/yyyy;@", "h:mm:ss", "[h]:mm", "y", "[Red]YYYY", "mm;[Red]-0"]
+)
+def test_a_date_is_rejected(code: str) -> None:
+    message = f"Cell A2 holds a date, or a number in a format ({code}) that looks different elsewhere. {TYPE_AGAIN}"
+    assert name_of('<c r="A2" s="1"><v>46000</v></c>', formats=[code]) == message
 
 
 @pytest.mark.parametrize(
     ("number", "named"),
     [
-        (11, "built-in 11"),
-        (14, "short date"),
-        (22, "short date and time"),
+        (11, "a number in a format (built-in 11)"),
+        (14, "a date, or a number in a format (short date)"),
+        (18, "a date, or a number in a format (date or time)"),
+        (22, "a date, or a number in a format (short date and time)"),
     ],
 )
 def test_a_format_that_every_program_knows_is_named(number: int, named: str) -> None:
@@ -153,10 +161,7 @@ def test_a_format_that_every_program_knows_is_named(number: int, named: str) -> 
     contents["xl/styles.xml"] = f"<styleSheet><cellXfs><xf/><xf numFmtId='{number}'/></cellXfs></styleSheet>"
     ((_, cells),) = rows_of(packed(contents))
     assert isinstance(cells, DamagedRow)
-    assert (
-        cells.message
-        == f"Cell A2 holds a date, or a number in a format ({named}) that looks different elsewhere. {TYPE_AGAIN}"
-    )
+    assert cells.message == f"Cell A2 holds {named} that looks different elsewhere. {TYPE_AGAIN}"
 
 
 def test_the_name_of_a_sheet_can_have_255_characters() -> None:
@@ -191,7 +196,7 @@ def test_a_text_that_is_shown_as_it_is(code: str) -> None:
         ('<c r="A2" t="d"><v>2026-11-21</v></c>', f"Cell A2 holds a date, not text. {TYPE_AGAIN}"),
         (
             '<c r="A2" s="1" t="s"><v>0</v></c>',
-            f"Cell A2 holds a date, or a number in a format (;;;) that looks different elsewhere. {TYPE_AGAIN}",
+            f"Cell A2 holds text in a format (;;;) that looks different elsewhere. {TYPE_AGAIN}",
         ),
         ('<c r="A2" s="1"/>', ""),
         *((f'<c r="A2" t="{kind}"><v/></c>', "") for kind in ("n", "s", "b", "e", "str", "x")),
@@ -231,7 +236,7 @@ def test_a_cell_of_an_unknown_type_is_an_error_of_its_row(kind: str) -> None:
 
 def test_a_format_with_more_places_than_a_number_is_an_error_of_its_row() -> None:
     code = f"0.{'0' * 30}"
-    message = f"Cell A2 holds a date, or a number in a format ({code}) that looks different elsewhere. {TYPE_AGAIN}"
+    message = f"Cell A2 holds a number in a format ({code}) that looks different elsewhere. {TYPE_AGAIN}"
     assert name_of("<c r='A2' s='1'><v>123</v></c>", formats=[code]) == message
 
 
