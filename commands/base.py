@@ -61,6 +61,8 @@ class StoreCommand(BaseCommand):
         try:
             self.execute(**self._parse(parser, argv[2:]))
         except CommandError as error:
+            if "--traceback" in argv:
+                raise
             self.complain(str(error))
             if error.returncode == Exit.USAGE:
                 self.complain(f"Options: {parser.prog.replace(' ', ' help ', 1)}", str)
@@ -73,13 +75,11 @@ class StoreCommand(BaseCommand):
         self.as_json = options["json"]
         try:
             return super().execute(*args, **options)
-        except CommandError as error:
-            self._print_failure(error)
-            raise
         except (AnyDatabaseError, BrokenPipeError):  # manage.py has the sentence and the status
             raise
         except Exception as error:
-            self._print_failure(CommandError(f"Internal error: {type(error).__name__}."))
+            internal = CommandError(f"Internal error: {type(error).__name__}.")
+            self._print_failure(error if isinstance(error, CommandError) else internal)
             raise
 
     def show(self, text: str, result: Any) -> None:

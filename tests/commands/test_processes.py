@@ -238,6 +238,7 @@ def test_usage_leaves_out_the_options_of_django(shell: Shell) -> None:
     )
     options = "--settings=petstore_site.settings --no-color --traceback -v 0"
     assert shell(f"manage list_api_keys {options}").status == 0
+    assert shell("manage revoke_api_key 00000000 --traceback").err.startswith("Traceback (most recent call last):")
 
 
 @pytest.mark.parametrize(
