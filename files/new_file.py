@@ -58,6 +58,13 @@ class WholeFile:
         finally:
             os.close(folder)
 
+    def withdraw(self) -> None:
+        """Remove the file if it was published."""
+        if self.published:
+            self.published = False
+            with suppress(OSError):
+                self._path.unlink()
+
     def close(self) -> None:
         """Close it; nothing is left of a file that was not published."""
         with suppress(OSError):  # of a full disk, for what is thrown away

@@ -40,6 +40,7 @@ class Rejects:
         self.foreign: Counter[tuple[str, str]] = Counter()
         """Values that are none of ours, by the header of their column: the first ones, with how many rows have them."""
         self.file = file
+        self._stays = False
         self._at_most = at_most
         self._shown = shown
 
@@ -60,14 +61,20 @@ class Rejects:
         if self.file is not None:
             self.file.add(errors, cells)
         if self._at_most is not None and self.count > self._at_most:
-            self.publish()
+            self.publish(stays=True)
             message = f"More than {self._at_most:,} rows have errors."
             raise ImportRejectedError(message)
 
-    def publish(self) -> None:
-        """Give the file its name, whatever becomes of the import; raises `ImportRejectedError`."""
+    def publish(self, *, stays: bool) -> None:
+        """Give the file its name; `stays`: even if nothing is imported. Raises `ImportRejectedError`."""
         if self.file is not None and self.count:
             self.file.publish()
+            self._stays = stays
+
+    def withdraw(self) -> None:
+        """Remove the file if nothing was imported for another reason, so that the same command can be tried again."""
+        if self.file is not None and not self._stays:
+            self.file.whole.withdraw()
 
 
 class RejectsFile:
@@ -84,8 +91,8 @@ class RejectsFile:
         with self._sentences():
             str(path).encode()  # as its name is recorded
             self.path = path.absolute()
-            self._whole = WholeFile(self.path, replace=False)
-        self._text = io.TextIOWrapper(self._whole.file, encoding=encoding, errors="backslashreplace", newline="")
+            self.whole = WholeFile(self.path, replace=False)
+        self._text = io.TextIOWrapper(self.whole.file, encoding=encoding, errors="backslashreplace", newline="")
         # csv quotes a cell with a carriage return only if its own line ends have one.
         self._csv = csv.writer(self._text, delimiter=table.delimiter, lineterminator="\r\n")
         if table.header is not None:
@@ -100,18 +107,14 @@ class RejectsFile:
             else:
                 self._text.write(f"{_json(remarks, cells, table.titles)}\n")
 
-    @property
-    def published(self) -> bool:
-        return self._whole.published
-
     def publish(self) -> None:
         with self._sentences():
             self._text.flush()
-            self._whole.publish()
+            self.whole.publish()
 
     def close(self) -> None:
         """Close it; nothing is left of one that was not published, and nothing here can fail."""
-        self._whole.close()
+        self.whole.close()
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:

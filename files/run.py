@@ -141,9 +141,11 @@ class _Import:
             ended = ImportRun.objects.filter(pk=self.run.pk, state__in=ENDED).first()
         except DatabaseError:
             if not self.saving:
+                self.rejects.withdraw()
                 raise error from None
             raise OutcomeUnknownError(self.run.pk) from error
         if ended is None:
+            self.rejects.withdraw()
             raise error
         self.outcome.run = ended
         return self.outcome
@@ -159,6 +161,7 @@ class _Import:
     def _record_rejection(self, error: ImportRejectedError) -> None:
         if isinstance(error, FileError):
             self.rejects.rows.clear()  # in a damaged file they may come from the damage
+        self.rejects.withdraw()
         self._count_rows()
         self.run.created = self.run.updated = self.run.unchanged = self.run.matched_by_id = 0
         self.run.new_categories, self.run.change = [], None
@@ -169,7 +172,7 @@ class _Import:
 
     def _count_rows(self) -> None:
         self.run.rows, self.run.rejected, file = self.progress.rows, self.rejects.count, self.rejects.file
-        self.run.rejects = str(file.path) if file and file.published else ""
+        self.run.rejects = str(file.path) if file and file.whole.published else ""
 
     def _read_and_check(self) -> None:
         with self.progress.reading(self.source.raw.tell, self.source.size):
@@ -186,7 +189,7 @@ class _Import:
                         self.outcome.near_rejected.add(found.near)
                 elif found.near is not None:
                     self.outcome.near.add(found.near)
-        self.rejects.publish()
+        self.rejects.publish(stays=not self.options.skip_errors)
         if self.rejects.count and not self.options.skip_errors:
             have = "row has an error" if self.progress.rows == 1 else "rows have errors"
             message = f"{self.rejects.count:,} of {self.progress.rows:,} {have}."

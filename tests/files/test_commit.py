@@ -103,10 +103,11 @@ def test_a_commit_that_fails_leaves_nothing(run_import: Import, dogs: Category, 
         result = run_import(CONTENT, *SKIP, "--rejects", str(rejects))
     assert result.status == 3
     assert result.error.splitlines()[1:] == [
-        f"Nothing changed. The catalogue was changed while this ran. Try again. ({ImportRun.objects.get()})",
-        f"The rejected rows are in {rejects}.",
+        f"Nothing changed. The catalogue was changed while this ran. Try again. ({ImportRun.objects.get()})"
     ]
-    assert (catalogue(), counts()) == ([], NOTHING_WRITTEN)
+    assert (catalogue(), counts(), [*rejects.parent.iterdir()]) == ([], NOTHING_WRITTEN, [])
+    assert run_import(CONTENT, *SKIP, "--rejects", str(rejects)).status == 4  # the same command
+    assert (catalogue(), ImportRun.objects.latest("pk").rejects) == (REX, str(rejects))
 
 
 def test_an_undo_whose_commit_fails_leaves_all(run_import: Import, dogs: Category) -> None:
@@ -170,6 +171,7 @@ def test_an_undo_that_is_ended_after_its_commit_is_done(run_import: Import, dogs
 def test_a_commit_that_never_arrived_is_looked_up_too(run_import: Import, dogs: Category, rejects: Path) -> None:
     with at_commit(before=lose_the_connection), pytest.raises(OperationalError):
         run_import(CONTENT, *SKIP, "--rejects", str(rejects))
+    assert [*rejects.parent.iterdir()] == []
     run = ImportRun.objects.get()
     assert (run.state, run.outcome) == ("failed", "It failed with OperationalError. Nothing changed.")
     assert run.finished_at is not None
