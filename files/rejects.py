@@ -124,9 +124,11 @@ class RejectsFile:
         except FileInTheWayError:
             message = f"{self.path} exists already. Choose another name."
             raise ImportRejectedError(message) from None
-        except (OSError, UnicodeEncodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error.reason
-            message = f"{printable(str(self.path), 200)} cannot be written: {reason}."
+        except UnicodeEncodeError:
+            message = f"The name {printable(str(self.path), 200)} is not UTF-8. Choose another name."
+            raise ImportRejectedError(message) from None
+        except OSError as error:
+            message = f"{printable(str(self.path), 200)} cannot be written: {error.strerror}."
             raise ImportRejectedError(message) from None
 
     def _texts(self, header: Sequence[str], cells: Cells | DamagedRow) -> Iterable[str]:

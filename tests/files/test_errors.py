@@ -94,7 +94,7 @@ def in_the_way(rejects: Path) -> str:
 
 def test_a_name_that_cannot_be_recorded_is_rejected(run_import: Import, dogs: Category, tmp_path: Path) -> None:
     result = run_import(FIRST, "--rejects", "\udcff.csv")
-    assert (result.status, result.error) == (3, "\ufffd.csv cannot be written: surrogates not allowed.")
+    assert (result.status, result.error) == (3, "The name \ufffd.csv is not UTF-8. Choose another name.")
 
 
 def test_mended_rejects_are_imported_as_they_are(run_import: Import, dogs: Category, rejects: Path) -> None:
