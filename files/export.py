@@ -158,8 +158,8 @@ class TooManyAnimalsError(Exception):
     """They do not fit into a sheet."""
 
     def __str__(self) -> str:
-        """Return the end of a sentence that says what to do."""
-        return f"can hold {MOST_ANIMALS:,} animals and 2 GiB of text, and these are more. Use CSV."
+        """Return what to do, for people."""
+        return f"A workbook can hold {MOST_ANIMALS:,} animals and 2 GiB of text, and these are more. Use CSV."
 
 
 def _write_xlsx(rows: Rows, names: Sequence[str], out: BinaryIO, progress: Counter) -> int:
@@ -167,6 +167,8 @@ def _write_xlsx(rows: Rows, names: Sequence[str], out: BinaryIO, progress: Count
 
     The same animals give the same bytes, since the workbook's own dates are fixed. Raises `TooManyAnimalsError`.
     """
+    if rows[MOST_ANIMALS : MOST_ANIMALS + 1].exists():
+        raise TooManyAnimalsError  # before all that fit are written
     parts = _workbook_with_a_header(names)
     before, _, after = parts.pop(SHEET).partition(END_OF_ROWS)
     with ZipFile(out, "w") as archive:

@@ -470,15 +470,18 @@ class TestRejections:
         assert len(read_sheet(export(tmp_path / "enough.xlsx"))) == len(animals)
         PetFactory()
         assert rejection(tmp_path / "pets.xlsx") == (
-            f"{tmp_path / 'pets.xlsx'} can hold {len(animals)} animals and 2 GiB of text, and these are more. Use CSV."
+            f"A workbook can hold {len(animals)} animals and 2 GiB of text, and these are more. Use CSV."
         )
         assert [path.name for path in tmp_path.iterdir()] == ["enough.xlsx"]
+        with (tmp_path / "printed").open("w") as out, pytest.raises(CommandError, match="Use CSV"):
+            call_command("export_pets", "-", "--format", "xlsx", stdout=out)
+        assert (tmp_path / "printed").read_bytes() == b""  # they are not written up to the last that fits
 
     @pytest.mark.usefixtures("animals")
     def test_too_much_text_for_a_sheet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(exporting, "MOST_BYTES", 1000)
         assert rejection(tmp_path / "pets.xlsx") == (
-            f"{tmp_path / 'pets.xlsx'} can hold 1,048,575 animals and 2 GiB of text, and these are more. Use CSV."
+            "A workbook can hold 1,048,575 animals and 2 GiB of text, and these are more. Use CSV."
         )
         assert list(tmp_path.iterdir()) == []
 

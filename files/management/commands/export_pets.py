@@ -99,13 +99,15 @@ class Command(StoreCommand):
 
 @contextmanager
 def _clear_errors(file: str) -> Iterator[None]:
-    """Turn what stops an export into an `ExitError`; a closed pipe ends it silently."""
+    """Turn what stops an export into an `ExitError`; a closed pipe is left to manage.py."""
     place = "Standard output" if file == STANDARD_OUTPUT else file
     try:
         yield
-    except (FileInTheWayError, TooManyAnimalsError) as error:
+    except FileInTheWayError as error:
         _end(f"{place} {error}", Exit.REJECTED)
-    except BrokenPipeError:  # the reader has read enough: manage.py ends silently
+    except TooManyAnimalsError as error:
+        _end(str(error), Exit.REJECTED)
+    except BrokenPipeError:  # the reader has read enough
         raise
     except FileNotFoundError:
         _end(f"{place} cannot be written: its folder does not exist.", Exit.FAILED)
