@@ -115,9 +115,7 @@ def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client, settings: Any)
 
 def test_one_is_one(keeper: Client) -> None:
     APIKeyFactory(name="Shop", expires_at=timezone.now() + timedelta(days=2))
-    assert [(matter.what, matter.why) for matter in matters(keeper)] == [
-        ("1 key", "expires within 14 days"),
-    ]
+    assert [(matter.what, matter.why) for matter in matters(keeper)] == [("1 key", "expires within 14 days")]
 
 
 def test_many_are_not_counted(keeper: Client) -> None:

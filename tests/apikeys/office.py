@@ -10,6 +10,7 @@ from petstore_site.apikeys.models import APIKey
 
 LIST = "/admin/apikeys/apikey/"
 ADD = f"{LIST}add/"
+ACTIONS = ("change", "history", "rotate", "revoke")
 DAY = timedelta(days=1)
 NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expires_at_0": "keep", "expires_at_1": ""}
 """What the form that issues a key sends."""

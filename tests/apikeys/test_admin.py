@@ -80,20 +80,9 @@ class TestChange:
 
     def test_edits_four_fields_and_no_others(self, office: Client) -> None:
         key = APIKeyFactory()
-        forged = {
-            "scope": "read",
-            "key_id": "00000000",
-            "digest": "0" * 64,
-            "revoked_at_0": "2026-01-01",
-            "issues": "x",
-        }
-        given = {
-            "name": "New",
-            "contact": "me",
-            "rate_limit": "1/h",
-            "expires_at_0": "date",
-            "expires_at_1": "2099-01-02",
-        }
+        forged = {"scope": "read", "key_id": "0" * 8, "digest": "0" * 64, "revoked_at_0": "2026-01-01", "issues": "x"}
+        until = {"expires_at_0": "date", "expires_at_1": "2099-01-02"}
+        given = {"name": "New", "contact": "me", "rate_limit": "1/h"} | until
         before = APIKey.objects.values().get()
         assert office.post(page(key, "change"), self.edited(key, **given) | forged).status_code == 302
         after = APIKey.objects.values().get()

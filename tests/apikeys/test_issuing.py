@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
-from tests.apikeys.office import ADD, DAY, LIST, NEW, RATE, errors, history, page, secret_in
+from tests.apikeys.office import ACTIONS, ADD, DAY, LIST, NEW, RATE, errors, history, page, secret_in
 from tests.days import written
 from tests.factories import APIKeyFactory
 
@@ -41,14 +41,7 @@ class TestIssue:
         assert secret not in str(LogEntry.objects.values())
         assert secret not in caplog.text
         key = APIKey.objects.get()
-        for path in (
-            LIST,
-            page(key, "change"),
-            page(key, "history"),
-            page(key, "rotate"),
-            page(key, "revoke"),
-            "/admin/",
-        ):
+        for path in (LIST, *(page(key, action) for action in ACTIONS), "/admin/"):
             shown = office.get(path).content.decode()
             assert secret not in shown
             assert key.digest not in shown
@@ -75,18 +68,9 @@ class TestIssue:
             ({"contact": "two\u2028lines"}, {"contact": ["This must be one line of visible text."]}),
             ({"name": "a\x00b"}, {"name": ["Null characters are not allowed."]}),
             ({"name": "x" * 101}, {"name": ["Ensure this value has at most 100 characters (it has 101)."]}),
-            (
-                {"scope": "admin"},
-                {"scope": ["Select a valid choice. admin is not one of the available choices."]},
-            ),
-            (
-                {"rate_limit": "fast"},
-                {"rate_limit": [RATE]},
-            ),
-            (
-                {"expires_at_0": "7"},
-                {"expires_at": ["Select a valid choice. 7 is not one of the available choices."]},
-            ),
+            ({"scope": "admin"}, {"scope": ["Select a valid choice. admin is not one of the available choices."]}),
+            ({"rate_limit": "fast"}, {"rate_limit": [RATE]}),
+            ({"expires_at_0": "7"}, {"expires_at": ["Select a valid choice. 7 is not one of the available choices."]}),
             ({"expires_at_0": "", "expires_at_1": "2099-12-31"}, {"expires_at": ["Enter a complete value."]}),
             ({"expires_at_0": "date"}, {"expires_at": ["Choose a day."]}),
             ({"expires_at_0": "date", "expires_at_1": "31.12.2099x"}, {"expires_at": ["Enter a valid date."]}),
@@ -125,6 +109,14 @@ class TestIssue:
     def test_expires_at_the_end_of_a_day(self, office: Client) -> None:
         office.post(ADD, NEW | {"expires_at_0": "date", "expires_at_1": "2099-12-31"})
         assert APIKey.objects.get().expires_at == datetime(2099, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+
+    def test_names_are_escaped(self, office: Client) -> None:
+        name = '<script>alert("1")</script>'
+        office.post(ADD, NEW | {"name": name})
+        key = APIKey.objects.get(name=name)
+        shown = [office.get(path) for path in (LIST, *(page(key, action) for action in ACTIONS))]
+        shown.append(office.post(page(key, "rotate"), {"grace_hours": "1"}))
+        assert [answer.request["PATH_INFO"] for answer in shown if name in answer.content.decode()] == []
 
 
 class TestRotate:
@@ -185,3 +177,12 @@ class TestRotate:
         assert errors(answer) == {"grace_hours": [sentence]}
         assert sentence in answer.content.decode()
         assert APIKey.objects.count() == 1
+
+    @pytest.mark.parametrize(
+        ("columns", "past"),
+        [({"revoked_at": timezone.now()}, "revoked"), ({"expires_at": timezone.now() - DAY}, "expired")],
+    )
+    def test_a_key_that_is_not_active_is_rejected(self, office: Client, columns: dict[str, Any], past: str) -> None:
+        key = APIKeyFactory(**columns)
+        sentence = f"Key {key.key_id} is {past} and cannot be rotated; issue a new one."
+        assert errors(office.post(page(key, "rotate"), {"grace_hours": "1"})) == {"__all__": [sentence]}

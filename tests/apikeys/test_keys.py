@@ -40,14 +40,7 @@ class TestGenerate:
 
 
 class TestChecksum:
-    @pytest.mark.parametrize(
-        ("start", "checksum"),
-        [
-            ("", "000000"),
-            ("123456789", "3jZRME"),
-            (KNOWN, "0iODOh"),
-        ],
-    )
+    @pytest.mark.parametrize(("start", "checksum"), [("", "000000"), ("123456789", "3jZRME"), (KNOWN, "0iODOh")])
     def test_values(self, start: str, checksum: str) -> None:
         assert keys.checksum(start) == checksum
         assert number(checksum) == crc32(start.encode())

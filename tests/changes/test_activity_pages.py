@@ -271,10 +271,7 @@ def test_each_filter_keeps_the_others(anna: Client, rex: Pet) -> None:
     today = timezone.now().date()
     chosen = {"q": "rex", "who": "people", "kind": "edit", "animal": str(rex.pk), "day_from": str(today)}
     page = anna.get(ACTIVITY, chosen | {"before": "x"}).content.decode()
-    for names, links in {
-        "Kind": ["q", "who", "animal", "day_from"],
-        "Days": ["q", "who", "kind", "animal"],
-    }.items():
+    for names, links in {"Kind": ["q", "who", "animal", "day_from"], "Days": ["q", "who", "kind", "animal"]}.items():
         [nav] = re.findall(rf'(?s)<nav [^>]*aria-label="{names}">(.*?)</nav>', page)
         for link in re.findall('href="([^"]*)"', nav):
             asked = dict(parse_qsl(html.unescape(link).partition("?")[2]))

@@ -244,12 +244,7 @@ def test_a_selection_belongs_to_one_person_and_is_kept_for_a_day(staff: Client, 
 
 
 @pytest.mark.parametrize(
-    ("permissions", "make", "look"),
-    [
-        ((), 403, 403),
-        (("view_pet",), 403, 200),
-        (("change_pet",), 302, 200),
-    ],
+    ("permissions", "make", "look"), [((), 403, 403), (("view_pet",), 403, 200), (("change_pet",), 302, 200)]
 )
 def test_who_may(staff: Client, three: list[Pet], permissions: tuple[str, ...], make: int, look: int) -> None:
     confirm(staff, ask(staff, "become_sold", three[0]))

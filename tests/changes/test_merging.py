@@ -203,11 +203,7 @@ def test_it_stops_if_its_target_is_deleted_meanwhile(staff: Client, old: Categor
     cats.delete()
     assert not undoing.advance(merged.pk)
     merged.refresh_from_db()
-    assert (merged.state, merged.outcome, merged.changed) == (
-        "stopped",
-        "The category to merge into was deleted.",
-        0,
-    )
+    assert (merged.state, merged.outcome, merged.changed) == ("stopped", "The category to merge into was deleted.", 0)
     assert set(there().values()) == {"Cats (old)"}
 
 

@@ -244,17 +244,8 @@ def test_usage_leaves_out_the_options_of_django(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("line", "lines"),
     [
-        (
-            "import_pets a.csv --dryrun",
-            ["unrecognized arguments: --dryrun", "Options: manage.py help import_pets"],
-        ),
-        (
-            "undo_import a.csv",
-            [
-                "argument RUN: invalid int value: 'a.csv'",
-                "Options: manage.py help undo_import",
-            ],
-        ),
+        ("import_pets a.csv --dryrun", ["unrecognized arguments: --dryrun", "Options: manage.py help import_pets"]),
+        ("undo_import a.csv", ["argument RUN: invalid int value: 'a.csv'", "Options: manage.py help undo_import"]),
     ],
 )
 def test_what_is_mistyped_is_suggested_in_a_few_lines(shell: Shell, line: str, lines: list[str]) -> None:

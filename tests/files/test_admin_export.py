@@ -136,10 +136,7 @@ def test_no_setting_outlives_the_transaction(staff: Client, animals: list[Pet], 
     with CaptureQueriesContext(connection) as done:
         assert content(staff.get(f"{PETS}export/{ending}/"))
     settings = [query["sql"] for query in done if query["sql"].startswith(("SET", "RESET"))]
-    assert settings == [
-        "SET LOCAL statement_timeout = '30s'",
-        "SET LOCAL idle_in_transaction_session_timeout = '30s'",
-    ]
+    assert settings == ["SET LOCAL statement_timeout = '30s'", "SET LOCAL idle_in_transaction_session_timeout = '30s'"]
 
 
 def test_only_with_the_right(animals: list[Pet], staff: Client) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl
 import pytest
 from django.conf import settings
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -479,6 +479,14 @@ def test_who_may_not_add_categories_cannot_by_a_file(category: Category) -> None
     assert not Category.objects.filter(name="Fish").exists()
 
 
+def test_who_loses_that_permission_after_the_preview_does_not_add_them(category: Category) -> None:
+    client = member("importer", "view_pet", "add_importrun", "add_category")
+    shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
+    User.objects.get().user_permissions.remove(Permission.objects.get(codename="add_category"))
+    assert confirm(client, shown).status_code == 403
+    assert not Category.objects.filter(name="Fish").exists()
+
+
 def test_what_is_done_is_what_was_shown(staff: Client, category: Category) -> None:
     pet = Pet.objects.create(name="Max", category=category, external_reference="A-1")
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
@@ -790,10 +798,7 @@ def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, c
         ["", "", "Reference: 00042 becomes 42"],
         ["", "A spreadsheet program or a wrong encoding may have altered it."],
     )
-    rest = planned(
-        ["4", "New", "Pip", "Dogs", "available", "Q"],
-        ["5", "New", "Eve", "Dogs", "available", "43"],
-    )
+    rest = planned(["4", "New", "Pip", "Dogs", "available", "Q"], ["5", "New", "Eve", "Dogs", "available", "43"])
     assert cells(shown, "plan") == [*warned, *rest]
     assert cells(staff.get(f"{ADD}{shown.context['upload'].pk}/?show=warning"), "plan") == warned
     assert f'<a href="/admin/pets/pet/{pet.pk}/change/">Max</a> has &quot;R1&quot;.' in shown.content.decode()

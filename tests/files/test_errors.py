@@ -321,11 +321,7 @@ def test_a_machine_is_told_all_that_is_recorded(run_import: Import, dogs: Catego
         "misread": {"count": 0, "first": []},
         "first": [],
     }
-    assert told == recorded | {
-        "new_category_names": [],
-        "errors": [error],
-        "changes": nothing,
-    }
+    assert told == recorded | {"new_category_names": [], "errors": [error], "changes": nothing}
     assert json.loads(command("list_imports", "--json").out) == [recorded]
 
 

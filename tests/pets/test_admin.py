@@ -42,6 +42,15 @@ def test_control_characters_in_filters_are_no_defect(staff: Client, query: str) 
     assert staff.get(f"/admin/pets/pet/?{query}").status_code in {200, 302, 400}
 
 
+def test_names_are_escaped(staff: Client) -> None:
+    name = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{ 7*7 }}'
+    pet = PetFactory(name=name, category__name=name)
+    for path in ("/admin/pets/pet/", f"/admin/pets/pet/{pet.pk}/change/", "/admin/categories/category/"):
+        shown = staff.get(path).content.decode()
+        assert html.escape(name) in shown
+        assert [part for part in ("<script>alert", "<img src=x") if part in shown] == []
+
+
 def test_the_history_offers_only_what_can_be_undone(staff: Client, category: Category) -> None:
     pet = PetFactory(category=category, status="available")
     page = f"/admin/pets/pet/{pet.pk}/"

@@ -51,9 +51,7 @@ def is_open(client: Client) -> bool:
 
 def writes(client: Client) -> list[str]:
     """Return the tables that looking at the overview writes to."""
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         assert is_open(client)
     return [q["sql"] for q in queries if q["sql"].split()[0] in {"INSERT", "UPDATE", "DELETE"}]
 
@@ -223,6 +221,13 @@ class TestRequiredSecondFactor:
         assert len(add_app(client)) == 10
         assert is_open(client)
         assert "be shown again" in client.get("/admin/account/codes/").content.decode()
+
+    def test_a_wrong_code_sets_up_nothing(self, client: Client) -> None:
+        sign_in(client)
+        shown = client.get("/admin/account/app/add/").context["form"].secret
+        wrong = "000000" if code(shown) != "000000" else "111111"
+        assert "Incorrect code." in client.post("/admin/account/app/add/", {"code": wrong}).content.decode()
+        assert not Authenticator.objects.exists()
 
     @pytest.mark.django_db(transaction=True)
     def test_a_recovery_code_opens_once(self, client: Client) -> None:

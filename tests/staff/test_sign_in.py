@@ -59,6 +59,12 @@ def test_nobody_is_led_to_another_site(client: Client, anna: User, secret: str, 
     ]  # fmt: skip
 
 
+def test_signing_in_begins_a_new_session(client: Client) -> None:
+    before = client.session.session_key
+    sign_in(client)
+    assert before != client.session.session_key
+
+
 @pytest.fixture
 def _accounts(db: None) -> None:
     member("inactive", is_active=False)
@@ -231,6 +237,9 @@ class TestSecondFactor:
         assert (answer.status_code, answer["Location"]) == (302, SIGN_IN)
         assert client.post(page, {"code": code(secret)})["Location"] == SIGN_IN
         assert not signed_in(client)
+
+    def test_of_a_thief_does_not_help_without_the_password(self, client: Client, secret: str) -> None:
+        assert client.post(f"{SIGN_IN}second-factor/", {"code": code(secret)})["Location"] == SIGN_IN
 
     def test_secrets_are_stored_encrypted(self, secret: str) -> None:
         assert secret not in str(Authenticator.objects.values_list("data"))
