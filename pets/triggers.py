@@ -13,9 +13,12 @@ from pets.sql import execute, read
 
 TRIGGERS = {"pet_added", "pet_changed", "pet_removed", "pet_sold", "pet_recorded"}
 
+RECORDS_DAY = "NEW.status = 'sold' AND NEW.sold_on IS NULL AND (NEW.history_type <> '+' OR NEW.import_run_id IS NULL)"
+"""What an import adds has no day: it would cost a large one 5 % to look."""
+
 # One row for each group of animals and nothing updated: two writers never wait for each other. The path is fixed as
 # pg_restore has none when it writes rows.
-POSTGRESQL = """
+POSTGRESQL = f"""
 CREATE FUNCTION pet_added() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     INSERT INTO pets_stockmovement (day, category_id, status, animals)
@@ -71,9 +74,9 @@ CREATE TRIGGER pet_changed AFTER UPDATE ON pets_pet
 CREATE TRIGGER pet_sold BEFORE UPDATE OF status ON pets_pet FOR EACH ROW
     WHEN (OLD.status <> NEW.status OR OLD.sold_on IS DISTINCT FROM NEW.sold_on) EXECUTE FUNCTION pet_sold();
 CREATE TRIGGER pet_recorded BEFORE INSERT ON pets_petchange FOR EACH ROW
-    WHEN (NEW.status = 'sold' AND NEW.sold_on IS NULL) EXECUTE FUNCTION pet_recorded();
+    WHEN ({RECORDS_DAY}) EXECUTE FUNCTION pet_recorded();
 CREATE TRIGGER pets_truncated AFTER TRUNCATE ON pets_pet FOR EACH STATEMENT EXECUTE FUNCTION pets_truncated();
-"""
+"""  # noqa: S608 - constants
 
 REMOVE_FROM_POSTGRESQL = """
 DROP FUNCTION IF EXISTS pet_added() CASCADE;
@@ -114,14 +117,14 @@ WHEN OLD.status <> NEW.status OR OLD.sold_on IS NOT NEW.sold_on BEGIN
                                        WHEN OLD.status = 'sold' THEN OLD.sold_on ELSE date('now') END
     WHERE id = NEW.id;
 END""",
-    """
-CREATE TRIGGER pet_recorded AFTER INSERT ON pets_petchange WHEN NEW.status = 'sold' AND NEW.sold_on IS NULL BEGIN
+    f"""
+CREATE TRIGGER pet_recorded AFTER INSERT ON pets_petchange WHEN {RECORDS_DAY} BEGIN
     UPDATE pets_petchange SET sold_on = (
         SELECT sold_on FROM pets_pet WHERE id = NEW.id
         UNION ALL SELECT * FROM (SELECT sold_on FROM pets_petchange WHERE id = NEW.id AND history_id < NEW.history_id
                                  ORDER BY history_id DESC LIMIT 1) LIMIT 1)
     WHERE history_id = NEW.history_id;
-END""",
+END""",  # noqa: S608 - constants
 )
 
 INSTALLED = {
