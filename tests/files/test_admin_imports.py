@@ -22,7 +22,9 @@ from files import queue
 from files.lock import only_import
 from files.source import NO_TABLE
 from pets.models import ImportRun, ImportUpload, Pet
-from tests.files.conftest import catalogue
+from tests.files.conftest import Import, catalogue
+from tests.files.test_countries import MADE
+from tests.files.test_workbooks import FOREIGN, packed
 from tests.pets.office import member, text_of, work_off
 from tests.whole import CSV_HEADER, planned
 
@@ -110,7 +112,7 @@ def test_two_confirmations_at_the_same_moment_import_a_file_once(staff: Client, 
 def test_a_file_is_shown_then_imported(staff: Client, category: Category) -> None:
     Pet.objects.create(name="Max", category=category, external_reference="A-1")
     Pet.objects.create(name="Same", category=category, external_reference="A-2", status="sold")
-    content = f"{HEADER}Rex,Dogs,,\nMaximus,,sold,A-1\nSame,Dogs,sold,A-2\n,Dogs,,A-3\n,Dogs,sold,A-2\n"
+    content = f"{HEADER}Rex,Dogs\nMaximus,,sold,A-1\nSame,Dogs,sold,A-2\n,Dogs,,A-3\n,Dogs,sold,A-2\n"
     shown = send(staff, content)
     maximus, same = (Pet.objects.get(external_reference=reference) for reference in ("A-1", "A-2"))
     page = shown.content.decode()
@@ -175,7 +177,7 @@ def test_a_file_of_rejected_rows_is_safe_against_formulas_or_says_that_it_is_not
 
 
 def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, category: Category) -> None:
-    shown = send(staff, f"{HEADER}Rex,Dogs,,\n,Dogs,,\n")
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\n,Dogs\n")
     upload = shown.context["upload"]
     file = staff.get(f"{ADD}{upload.pk}/rejects/")
     assert file["Content-Disposition"] == 'attachment; filename="friday-rejected.csv"'
@@ -192,7 +194,7 @@ def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff:
     Pet.objects.create(name="Max", category=category, external_reference="A-1")
     content = "id,name,categoryId,external_reference\n"
     content += f"999999,Gone,{category.pk},\n,,{category.pk},\n,Rex,{category.pk},A-9\n,Lost,7777777,\n,Twin,{category.pk},A-9\n"
-    content += f",a,b,c,d,e\n,{'x' * 300},{category.pk},\n"
+    content += f",a,b,c,d,e\n,{'x' * 300},{category.pk},\n1.000,Evil,{category.pk}\n"
     shown = send(staff, content)
     number = str(category.pk)
     assert cells(shown, "plan") == planned(
@@ -213,9 +215,11 @@ def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff:
         ["", "", "The row has 6 cells, the header has 4."],
         ["8", "Error", f"{'x' * 40}…", number, "", ""],
         ["", "", f"name &quot;{'x' * 40}…&quot; must have 1 to 255 characters."],
+        ["9", "Error", "Evil", number, "", ""],
+        ["", "", "id &quot;1.000&quot; must be digits only."],
     )
     file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
-    assert [line.partition(",")[0] for line in file.splitlines()] == ["_line", "3", "5", "7", "8", "2", "6"]
+    assert [line.partition(",")[0] for line in file.splitlines()] == ["_line", "3", "5", "7", "8", "9", "2", "6"]
 
 
 def test_the_button_that_imports_is_at_the_foot_and_on_top(staff: Client, category: Category) -> None:
@@ -813,6 +817,36 @@ def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, c
     assert ": 3 added, 1 changed" in done.content.decode()
     assert sorted(row[3] or "" for row in catalogue()) == ["42", "43", "Q", "R1", "R1 "]
     assert "references like known ones accepted, altered references and names accepted" in done.content.decode()
+
+
+ZEROS = [(f"{number:05}", str(number)) for number in range(1, 21)]
+
+
+@pytest.mark.parametrize("made", [ZEROS, MADE["a decimal comma"] + MADE["a long number"]], ids=["zeros", "a comma"])
+@pytest.mark.parametrize("column", ["id", "external_reference"])
+def test_what_a_spreadsheet_made_of_references_must_be_confirmed(
+    staff: Client, category: Category, made: list[tuple[str, str]], column: str
+) -> None:
+    pets = [Pet.objects.create(name="Rex", category=category, external_reference=ours) for ours, _ in made]
+    before, theirs = catalogue(), [text for _, text in made]
+    lines = [f"{pet.pk if column == 'id' else ''};{text};Rex;Dogs" for pet, text in zip(pets, theirs, strict=True)]
+    shown = send(staff, "\n".join(["id;external_reference;name;category", *lines]))
+    assert [row[1].partition(" ")[0] for row in cells(shown, "plan") if row[0]] == ["Warning"] * len(made)
+    stopped = confirm(staff, shown)
+    assert (bool(why(stopped)), catalogue()) == (True, before)
+    confirm(staff, stopped, **{"accept_references" if column == "id" else "accept_near": "on"})
+    assert [row[3] for row in catalogue()] == ([] if column == "id" else [ours for ours, _ in made]) + theirs
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_workbook_of_another_writer_is_read(run_import: Import, staff: Client, category: Category, kind: str) -> None:
+    workbook = packed(FOREIGN[kind])
+    shown = send(staff, workbook, "a.xlsx")
+    added = [[line, "New", name, "Dogs", "available", ""] for line, name in (("2", "Rex"), ("3", "Tom"))]
+    assert cells(shown, "plan") == planned(*added)
+    confirm(staff, shown)
+    assert run_import(workbook, "--again", name="a.xlsx").status == 0
+    assert [name for name, *_ in catalogue()] == ["Rex", "Tom"] * 2
 
 
 def test_a_row_with_a_near_reference_and_an_error_is_left_out_with_both(staff: Client, category: Category) -> None:

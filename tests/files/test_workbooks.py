@@ -280,14 +280,6 @@ FOREIGN = {
 """Workbooks of other writers, all with the animals Rex and Tom."""
 
 
-@pytest.mark.parametrize("kind", FOREIGN)
-def test_what_a_spreadsheet_program_reads_is_read(kind: str) -> None:
-    assert rows_of(packed(FOREIGN[kind])) == [
-        (2, {"name": "Rex", "category": "Dogs"}),
-        (3, {"name": "Tom", "category": "Dogs"}),
-    ]
-
-
 def test_a_number_without_the_styles_is_general_and_a_missing_string_an_error() -> None:
     contents = parts(f"<row><c s='7'><v>46000.5</v></c>{DOGS}</row><row><c t='s'><v>0</v></c></row>")
     number, (line, cells) = rows_of(
