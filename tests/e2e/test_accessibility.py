@@ -52,8 +52,9 @@ Group.objects.create(name=name)
 user = User.objects.create_user('W' * 150, first_name=name, last_name=name, is_staff=True)
 ImportRun.objects.create(who=f'staff {name}', file_name=name, state='rejected', outcome=f'{name} is no table.', options={})
 additions.gather()
-first = dict(Pet.history.order_by('history_id').values_list('id', 'history_id')[:2])
-bulk.delete(first, user=user)
+for _ in range(2):
+    Pet.objects.create(name=name, category_id=1)
+bulk.delete(dict(Pet.history.order_by('-history_id').values_list('id', 'history_id')[:2]), user=user)
 """
 
 KINDS = ["added", "deletion", "undo"]
