@@ -1,14 +1,10 @@
-"""The triggers on the table of animals that keep `StockMovement`, `Sale` and `EndedSale`, whatever writes.
-
-A migration that makes SQLite rebuild the table of animals (any change of a field or a constraint does) loses them, and
-should run `install` after it. `PetsConfig` installs them again after any migration that did not.
-"""
+"""The triggers of release 1.6, which keep `StockMovement`, `Sale` and `EndedSale`. They never change."""
 
 from collections.abc import Iterable
 
 from django.db import connection
 
-from pets.sql import execute, read
+from pets.sql import execute
 
 TRIGGERS = {"pet_added", "pet_changed", "pet_removed"}
 
@@ -114,11 +110,6 @@ WHEN (OLD.category_id, OLD.status, OLD.created_at) <> (NEW.category_id, NEW.stat
 END""",  # noqa: S608 - constants
 )
 
-INSTALLED = {
-    "postgresql": "SELECT tgname FROM pg_trigger WHERE tgrelid = 'pets_pet'::regclass AND NOT tgisinternal",
-    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'pets_pet'",
-}
-
 
 def install() -> None:
     """Create the triggers, or replace them; the counts stay as they are."""
@@ -132,11 +123,6 @@ def remove() -> None:
         _run([REMOVE_FROM_POSTGRESQL])
     else:
         _run([f"DROP TRIGGER IF EXISTS {trigger}" for trigger in sorted(TRIGGERS)])
-
-
-def installed() -> set[str]:
-    """Return the names of our triggers that the table of animals has."""
-    return {name for (name,) in read(INSTALLED[connection.vendor])}
 
 
 def _run(statements: Iterable[str]) -> None:
