@@ -208,9 +208,8 @@ def note_near_references() -> None:
     odd = f"(external_reference <> trim(external_reference) OR {not_ascii})"
     values = f"SELECT 1 FROM import_rows r WHERE ({value} OR {not_ascii})"
     filled = 0
-    if all(
-        list(stream(f"{values} {limited} LIMIT 1")) for limited in ("", f"AND {NEW_REFERENCE}")
-    ):  # the first costs less
+    # The first costs less.
+    if all(list(stream(f"{values} {limited} LIMIT 1")) for limited in ("", f"AND {NEW_REFERENCE}")):
         odd += f" OR ({value} AND NOT ({IS_DIGITS} AND NOT {IS_CUT}))"
         filled += execute(f"INSERT INTO import_odd_rows SELECT line, {UNPADDED} FROM import_rows WHERE {IS_PADDED}")
         filled += execute(f"INSERT INTO import_odd_pets SELECT id, {UNPADDED} FROM pets_pet WHERE {IS_PADDED}")
