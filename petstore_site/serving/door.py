@@ -141,7 +141,12 @@ class Door:
 
     async def respond(self, request: Request, receive: Receive, send: Send) -> None:
         body = Body(request, receive)
-        response = await self._respond(request, body)
+        try:
+            response = await self._respond(request, body)
+            if response is None:
+                await body.read()
+        except Exception as error:  # noqa: BLE001 - a bug, a database whose failure stays, or a body
+            response = await self._reject(request, error)
         if response is None:
             response = await self._respond_in_thread(request, body, send)
         if response:
@@ -157,26 +162,24 @@ class Door:
             return self._make(request, livez, route="livez")
         if request.path == "/readyz":  # not in one of the threads that may all hang
             return await asyncio.to_thread(self._make, request, readyz, route="readyz")
-        try:
-            return await self._adapter.respond(request, body.read) if self._adapter else None
-        except Exception as error:  # noqa: BLE001 - a bug, or a database whose failure stays
-            return await self._reject(request, error)
+        return await self._adapter.respond(request, body.read) if self._adapter else None
 
     async def _respond_in_thread(self, request: Request, body: Body, send: Send) -> Response | None:
         """Send the response of Django, or return the one to a request that it does not get, or is late with."""
+        has_begun = False
 
         async def send_part(head: Head | None, block: bytes, *, more: bool) -> None:
+            nonlocal has_begun
             if head:
+                has_begun = True
                 await send(_start(*head, closes=body.ends_connection))
             await send({"type": "http.response.body", "body": block, "more_body": more})
 
         try:
-            await body.read()
-        except (APIError, OSError) as error:
-            return await self._reject(request, error)
-        try:
             await self._threads.respond(request, send_part)
-        except (OverloadError, LateError) as error:
+        except Exception as error:
+            if has_begun:
+                raise
             return await self._reject(request, error)
         return None
 

@@ -152,8 +152,8 @@ class TestBodies:
         assert (got.body, got.headers["Connection"]) == (b"/v1/pets None 80000 b'xxxxxxxxxxxxxxxxxxxx'", "close")
 
     def test_malformed_chunks_cannot_be_read(self, application: Application) -> None:
-        with pytest.raises(OSError, match="malformed"):
-            body_of(application, "/v1/pets", b"x", None, transfer_encoding="chunked")
+        got = body_of(application, "/v1/pets", b"x", None, transfer_encoding="chunked")
+        assert (got.status, json_of(got)["code"]) == (500, "internal_error"), "it fails where the view reads it"
 
     @pytest.mark.parametrize(
         ("parts", "length", "expected"),
@@ -259,8 +259,7 @@ def test_after_a_fault_as_many_are_served_at_once_as_before(
             runs.cancel()
             application.go.set()
         elif fault == "fails":
-            with pytest.raises(RuntimeError):
-                await ask(door, scope(path.replace("wait", "fails"), method))
+            assert (await ask(door, scope(path.replace("wait", "fails"), method))).status == 500
         else:
             broken = mock.AsyncMock(side_effect=BrokenPipeError)
             with pytest.raises(BrokenPipeError):
