@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from email.utils import formatdate
 from functools import cache, wraps
+from http import HTTPStatus
 from typing import Any, TypeVar, cast
 
 from django.db import connection
@@ -50,7 +51,6 @@ HEADINGS = {
 }
 """The headings of pages where the phrase of HTTP says little to people."""
 
-REJECTED = {500: ErrorCode.INTERNAL_ERROR, 501: ErrorCode.UNSUPPORTED_TRANSFER_CODING}
 TOO_LONG = {
     414: "The request line (method and URL) must have at most 4,094 bytes.",
     431: "The request must have at most 50 headers, each of at most 8,000 bytes.",
@@ -204,11 +204,10 @@ def _respond(
 def reject(status: int, reason: str) -> bytes:
     """Return the response to a request that the server rejects, and log why."""
     request = Request(NOTHING_KNOWN)
-    code = REJECTED.get(status, ErrorCode.BAD_REQUEST)
-    if code is not ErrorCode.INTERNAL_ERROR:  # the server has logged a bug
-        begin_request(request.id)
-        server_logger.warning("Rejected a request from %s", reason)
-        end_request()
+    code = ErrorCode.UNSUPPORTED_TRANSFER_CODING if status == HTTPStatus.NOT_IMPLEMENTED else ErrorCode.BAD_REQUEST
+    begin_request(request.id)
+    server_logger.warning("Rejected a request from %s", reason)
+    end_request()
     body = render_json(error_body(code, TOO_LONG.get(status, "")))
     headers = _finish()(request, code.status, {"Link": code.help_link}, body).headers
     fields = {"Date": formatdate(usegmt=True), **headers, "Connection": "close"}

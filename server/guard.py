@@ -1,13 +1,12 @@
 """A connection: uvicorn's, with Errors and limits where it has none (docs/decisions/0032)."""
 
-import asyncio
 import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS = 10  # for a head
 IDLE_SECONDS = 1.5  # for idle connections when the worker stops: longer than in a proxy, which must close them first
@@ -22,27 +21,12 @@ class RejectedError(Exception):
     """A request that gets this status from the server, and why."""
 
 
-class Cycle(RequestResponseCycle):
-    """A request and its response."""
-
-    transport: "Guard"  # type: ignore[assignment]  # for `write`, `close` and `is_closing`
-    is_cut = False  # whether the rest of the body will never come
-
-    async def receive(self) -> Any:
-        """Return the next part of the body. What is cut ends as if the client had gone."""
-        return {"type": "http.disconnect"} if self.is_cut and not self.body else await super().receive()
-
-    async def send_500_response(self) -> None:
-        self.transport.reject(RejectedError(500, "a bug"))  # which is logged
-
-
 class Guard(HttpToolsProtocol):
     """A connection, which parses one request at a time. Behind it waits at most one read of the socket."""
 
     rejection: Callable[[int, str], bytes]  # the application's: by status and the reason for the log, the response
     is_leaving = False  # whether the worker stops: each response says that its connection ends
-    cycle: Cycle  # the last request, if there is one
-    url = b""  # of it, or of the one whose head comes
+    url = b""  # of the last request, or of the one whose head comes
     _waiting, _at = b"", 0  # what came, and how much of it was parsed
     _in_message = _in_head = _is_active = _is_ended = _client_has_ended = False
     _is_held = False  # until the response to what was parsed has been sent
@@ -91,15 +75,14 @@ class Guard(HttpToolsProtocol):
             self._deadline = self.loop.call_later(HEAD_SECONDS, self.close)
 
     def _fail(self, error: BaseException) -> None:
-        """Reject what is no request. A body that is malformed is an incomplete one for the application."""
-        if self._in_head or not self._in_message:
-            self.reject(error)
-        elif self._is_active:
-            self._is_held = self.cycle.is_cut = True
-            self.cycle.keep_alive = False
+        """Reject what is no request. For the application, the client of a malformed body has gone."""
+        if self._in_message and not self._in_head:
+            if not self._is_active or self.cycle.response_started:
+                self.close()
+                return
+            self.cycle.disconnected = True
             self.cycle.message_event.set()
-        else:
-            self.close()
+        self.reject(error)
 
     def on_message_begin(self) -> None:
         if self._in_message or self._is_held:
@@ -130,16 +113,11 @@ class Guard(HttpToolsProtocol):
         host, path, query = target.groups(b"")
         if host:
             self.headers[:] = [field for field in self.headers if field[0] != b"host"] + [(b"host", host)]
-        self.scope |= {
-            "method": method.decode(), "http_version": version, "raw_path": path or b"/", "query_string": query
-        }  # fmt: skip
-        keep_alive = version == "1.1" and self.parser.should_keep_alive() and not self.parser.should_upgrade()
-        self.cycle = Cycle(
-            self.scope, self, self.flow, self.logger, self.access_logger, self.access_log,  # type: ignore[arg-type]
-            self.server_state.default_headers, asyncio.Event(), self.expect_100_continue and version == "1.1",
-            keep_alive and not self.is_leaving, self.on_response_complete,
-        )  # fmt: skip
-        self._start_asgi_task(self.cycle, self.app)
+        self.url = (path or b"/") + b"?" + query
+        self.expect_100_continue &= version == "1.1"
+        super().on_headers_complete()
+        self.cycle.transport = self  # type: ignore[assignment]  # for `write`, `close` and `is_closing`
+        self.cycle.keep_alive &= not (self.is_leaving or self.parser.should_upgrade())
         self._deadline.cancel()
         self._in_head, self._is_active, self._length = False, True, int(fields.get(b"content-length", 0))
 

@@ -17,12 +17,11 @@ from tests.server import ROOT
 
 SERVER = {
     "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol": {
-        "_start_asgi_task", "access_log", "access_logger", "app", "client", "cycle", "expect_100_continue", "flow",
-        "headers", "logger", "loop", "on_response_complete", "parser", "scope", "server_state",
+        "client", "cycle", "expect_100_continue", "flow", "headers", "loop", "on_response_complete", "parser",
         "shutdown", "timeout_keep_alive_handler", "transport", "url",
     },
     "uvicorn.protocols.http.httptools_impl:RequestResponseCycle": {
-        "body", "keep_alive", "message_event", "receive", "response_complete", "send_500_response", "transport",
+        "disconnected", "keep_alive", "message_event", "response_complete", "response_started", "transport",
     },
     "uvicorn.config:Config": {"app", "timeout_graceful_shutdown"},
     "uvicorn:Server": {"should_exit"},
