@@ -5,9 +5,7 @@ Only what is the same on every computer: no dates, and nothing that depends on i
 
 import math
 import re
-from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
-from typing import NamedTuple
 
 GENERAL = "General"
 BUILT_IN = {0: GENERAL, 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 49: "@"}
@@ -17,26 +15,22 @@ BUILT_IN |= {14: "short date", 22: "short date and time"}  # which are no format
 LARGEST = Decimal(10) ** 15  # numbers of more digits are rounded by the spreadsheet
 GENERAL_WIDTH = 11  # characters of a fraction that General shows in a column that is wide enough
 
-_TOKEN = re.compile(
-    r"""
-    (?P<general>General) | (?P<digit>[0#]) | (?P<point>\.) | (?P<comma>,) | (?P<percent>%) | (?P<text>@) | (?P<end>;)
-    | \[\$(?P<currency>[^\]-]*)(?:-(?:[0-9A-F]{1,3}|[0-7][0-9A-F]{3}))?\]
-    | (?P<colour>\[(?:Black|Blue|Cyan|Green|Magenta|Red|White|Yellow|Color[ ]?[0-9]{1,2})\])
-    | "(?P<quoted>[^"]*)" | \\(?P<escaped>.) | (?P<literal>[ $+/():!^&'~{}<>=-]|[^\x00-\x7f])
-    """,
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+LITERAL = (
+    r"(?:\[\$[^\]-]*(?:-(?:[0-9A-F]{1,3}|[0-7][0-9A-F]{3}))?\]"  # a currency, with its country
+    r"|\[(?:Black|Blue|Cyan|Green|Magenta|Red|White|Yellow|Color ?[0-9]{1,2})\]"
+    r"|\"[^\"]*\"|\\.|[ $%+/():!^&'~{}<>=-]|[^\x00-\x7f])"
 )
+LITERAL_OR_PLACE = re.compile(f"{LITERAL}|[0#]", re.IGNORECASE | re.DOTALL)
+LITERAL_OR_GENERAL = re.compile(f"{LITERAL}|General", re.IGNORECASE | re.DOTALL)
+SHAPE = re.compile(
+    rf"(?P<before>{LITERAL}*)(?P<whole>General|\#,\#\#0|[0#](?:{LITERAL}*[0#])*)(?:\.(?P<places>[0#]+))?"
+    rf"(?P<after>{LITERAL}*)(?P<others>;(?:{LITERAL}|General|[0\#.,@;])*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Formats whose first section shows a number everywhere alike; it is that of all numbers if there are no others."""
 
 SHOWS_TEXT = re.compile(r"([^@;]*;){0,2}[^@;]*|(.*;)?(\[\w+\]|_.)*@(_.)*", re.DOTALL)
 """Formats that show a text as it is: without a part for text, or with one that adds only a colour or room."""
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-
-
-Tokens = list[_Token]
 
 
 class UnknownTextError(Exception):
@@ -48,9 +42,9 @@ class NumberFormat:
 
     def __init__(self, code: str) -> None:
         self.code = code or GENERAL
-        self.is_date = re.search("[dhmsy]", _TOKEN.sub("", self.code), re.IGNORECASE) is not None
+        self.is_date = re.search("[dhmsy]", LITERAL_OR_GENERAL.sub("", self.code), re.IGNORECASE) is not None
         self._shows_text = SHOWS_TEXT.fullmatch(self.code) is not None
-        self._sections = _sections(self.code.removesuffix(";@"))  # of numbers
+        self._shape = SHAPE.fullmatch(GENERAL if self.code == "@" else self.code.removesuffix(";@"))
 
     def text(self, text: str) -> str:
         """Return what is shown for a text; raises `UnknownTextError` if that is not the text itself."""
@@ -62,102 +56,50 @@ class NumberFormat:
         """Return what is shown for a number; raises `UnknownTextError`, and `ValueError` if it is none."""
         if not math.isfinite(exact := float(stored)):
             raise ValueError(stored)
-        value = Decimal(f"{exact:.15g}")
-        if not abs(value) < LARGEST or self._sections is None:
+        value, shape = Decimal(f"{exact:.15g}"), self._shape
+        if not abs(value) < LARGEST or shape is None or (shape["others"] and value <= 0):
             raise UnknownTextError
-        first, *others = self._sections  # of positive numbers, negative ones, and zero
-        if [token.kind for token in first] == ["text"]:
-            return _general(value)
-        if value < 0 and others:
-            return _number(others[0], abs(value))
-        shown = _number(others[1] if value == 0 and len(others) > 1 else first, abs(value))
-        if value < 0:
-            if not re.search("[1-9]", shown):
-                raise UnknownTextError  # programs differ in the sign of what is rounded to zero
-            return f"-{shown}"
-        return shown
+        before, whole, places, after = shape.group("before", "whole", "places", "after")
+        percents = LITERAL_OR_PLACE.findall(before + whole + after).count("%")
+        if whole.title() == GENERAL and (places or percents):
+            raise UnknownTextError
+        digits = _digits(abs(value) * 100**percents, whole, places or "")
+        if value < 0 and not re.search("[1-9]", digits):
+            raise UnknownTextError  # programs differ in the sign of what is rounded to zero
+        return f"{'-' if value < 0 else ''}{_filled(before)}{digits}{_filled(after)}"
 
 
-def _sections(code: str) -> list[Tokens] | None:
-    """Return the tokens of each section without colours; None for a code that is not understood."""
-    found = [(token.lastgroup or "literal", token) for token in _TOKEN.finditer(code)]
-    if sum(len(token[0]) for _, token in found) < len(code):
-        return None
-    sections: list[Tokens] = [[]]
-    for kind, token in found:
-        if kind == "end":
-            sections.append([])
-        elif kind in {"currency", "quoted", "escaped"}:
-            sections[-1].append(_Token("literal", token[kind]))
-        elif kind != "colour":
-            sections[-1].append(_Token(kind, token[0]))
-    return sections
-
-
-def _has(tokens: Tokens, kind: str) -> bool:
-    return any(token.kind == kind for token in tokens)
+def _digits(value: Decimal, whole: str, places: str) -> str:
+    """Return the digits of a number with the literals between them; a zero under a trailing # is not shown."""
+    if whole.title() == GENERAL:
+        return _general(value)
+    rounded = format(value.quantize(Decimal(1).scaleb(-len(places)), ROUND_HALF_UP), "f")
+    digits, _, decimals = rounded.partition(".")
+    while decimals.endswith("0") and places[len(decimals) - 1] == "#":
+        decimals = decimals[:-1]
+    shown = f"{int(digits):,}" if "," in whole else _filled(whole, digits.lstrip("0"))
+    return f"{shown}.{decimals}" if places else shown
 
 
 def _general(value: Decimal) -> str:
     shown = format(value.normalize(), "f")
-    if value != value.to_integral_value() and len(shown.lstrip("-")) > GENERAL_WIDTH:
+    if value != value.to_integral_value() and len(shown) > GENERAL_WIDTH:
         raise UnknownTextError
     return "0" if value == 0 else shown
 
 
-def _number(tokens: Tokens, value: Decimal) -> str:
-    """Return the number as the format shows it."""
-    kinds = [token.kind for token in tokens]
-    if "digit" not in kinds and "general" in kinds:
-        return "".join(_general(value) if token.kind == "general" else token.text for token in tokens)
-    if {*kinds} == {"literal"} and _joined(tokens):
-        return _joined(tokens)
-    if "digit" not in kinds or "general" in kinds or "text" in kinds:
-        raise UnknownTextError
-    value *= 100 ** kinds.count("percent")
-    point = kinds.index("point") if "point" in kinds else len(tokens)
-    whole, fraction = tokens[:point], tokens[point + 1 :]
-    places = sum(token.kind == "digit" for token in fraction)
-    rounded = format(value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), "f")
-    digits, _, decimals = rounded.partition(".")
-    return _whole(whole, digits.lstrip("0")) + ("." if "point" in kinds else "") + _fraction(fraction, decimals)
-
-
-def _joined(tokens: Tokens) -> str:
-    return "".join(token.text for token in tokens)
-
-
-def _whole(tokens: Tokens, digits: str) -> str:
-    """Return what is before the point. Digits fill it from the right; the first placeholder takes the rest."""
-    places = [at for at, token in enumerate(tokens) if token.kind == "digit"]
-    commas = [at for at, token in enumerate(tokens) if token.kind == "comma"]
-    if not places:
-        if commas or digits:
-            raise UnknownTextError
-        return _joined(tokens)
-    first, last = places[0], places[-1]
-    between = [token.kind for token in tokens[first:last] if token.kind not in {"digit", "comma"}]
-    if any(not first < at < last for at in commas) or (commas and between):
-        raise UnknownTextError  # a comma at the end divides by a thousand
-    zeros = [at for at in places if tokens[at].text == "0"]
-    digits = digits.rjust(sum(at >= zeros[0] for at in places) if zeros else 0, "0")
-    if commas:
-        return _filled(tokens, [re.sub("(?<=[0-9])(?=(?:[0-9]{3})+$)", ",", digits)])
+def _filled(code: str, digits: str = "") -> str:
+    """Return the literals with digits in their places, filled from the right; the first place takes the rest."""
+    parts = LITERAL_OR_PLACE.findall(code)
+    places = [part for part in parts if part in {"0", "#"}]
+    digits = digits.rjust(len(places) - places.index("0") if "0" in places else 0, "0")
     rest = len(digits) - len(places)
-    return _filled(tokens, [digits[: rest + 1], *digits[rest + 1 :]] if rest > 0 else [""] * -rest + [*digits])
+    left = iter([digits[: rest + 1], *digits[rest + 1 :]] if rest > 0 else [""] * -rest + [*digits])
+    return "".join(next(left) if part in {"0", "#"} else _literal(part) for part in parts)
 
 
-def _fraction(tokens: Tokens, decimals: str) -> str:
-    """Return what is behind the point; a zero under a trailing # is not shown."""
-    if _has(tokens, "comma") or _has(tokens, "point"):
-        raise UnknownTextError
-    places = [token.text for token in tokens if token.kind == "digit"]
-    while decimals.endswith("0") and places[len(decimals) - 1] == "#":
-        decimals = decimals[:-1]
-    return _filled(tokens, decimals)
-
-
-def _filled(tokens: Tokens, digits: Iterable[str]) -> str:
-    """Return the tokens, their digits filled with these texts."""
-    left = iter(digits)
-    return "".join(next(left, "") if token.kind == "digit" else token.text for token in tokens if token.kind != "comma")
+def _literal(part: str) -> str:
+    """Return what a literal shows: a colour nothing, a currency its sign."""
+    if part.startswith("["):
+        return part[2:-1].partition("-")[0] if part.startswith("[$") else ""
+    return part[1:] if part.startswith("\\") else part.strip('"')
