@@ -6,12 +6,11 @@ minute for a million of them, keep them in a second temporary file, and call "=1
 """
 
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
-from functools import partial
 from io import BytesIO
 from string import ascii_uppercase
 from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias
@@ -20,39 +19,13 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import orjson
 from django.db import connections, transaction
-from django.db.models import Case, CharField, F, Func, QuerySet, Value, When
-from django.db.models.functions import Concat, Left
-from django.db.models.lookups import In
+from django.db.models import QuerySet
 
-from files.spreadsheets import FORMULA_STARTS, csv_lines, escape
+from files.spreadsheets import csv_lines, escape, guarded
 from pets.columns import COLUMNS, ID
 from pets.models import Pet
 
 BATCH = 5000
-
-
-class _Text(Func):
-    """A day or a time as text, the same on each database: the templates' `%` are escaped for two formatters."""
-
-    output_field = CharField()
-    postgresql: str
-    sqlite: str
-
-    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
-        return self.as_sql(compiler, connection, template=self.postgresql)
-
-    def as_sqlite(self, compiler: Any, connection: Any, **_context: Any) -> Any:
-        return self.as_sql(compiler, connection, template=self.sqlite)
-
-
-class _Day(_Text):
-    postgresql = "to_char(%(expressions)s, 'YYYY-MM-DD')"
-    sqlite = "%(expressions)s"
-
-
-class _Time(_Text):
-    postgresql = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""
-    sqlite = "strftime('%%%%Y-%%%%m-%%%%dT%%%%H:%%%%M:%%%%SZ', %(expressions)s)"
 
 
 class Heading(NamedTuple):
@@ -60,8 +33,8 @@ class Heading(NamedTuple):
 
     title: str
     """On pages."""
-    value: str | _Text
-    """The field, seen from `Pet`, or an expression."""
+    path: str
+    """The field, seen from `Pet`."""
     width: int
     """In a workbook, in characters."""
 
@@ -69,9 +42,9 @@ class Heading(NamedTuple):
 HEADINGS = {
     ID: Heading("ID", "pk", 12),
     **{column.header: Heading(column.title, column.path, column.width) for column in COLUMNS},
-    "sold_on": Heading("Day of sale", _Day("sold_on"), 12),
-    "added_at": Heading("Added", _Time("created_at"), 22),
-    "changed_at": Heading("Changed", _Time("updated_at"), 22),
+    "sold_on": Heading("Day of sale", "sold_on", 12),
+    "added_at": Heading("Added", "created_at", 22),
+    "changed_at": Heading("Changed", "updated_at", 22),
 }
 """All columns that a file can have, by their names in its header. Days and times are of UTC: 2026-11-21T09:30:00Z."""
 
@@ -80,63 +53,54 @@ IMPORTED = (ID, *(column.header for column in COLUMNS))
 
 
 Row: TypeAlias = tuple[Any, ...]
-"""The id, or a text or None, for each column of the file."""
+"""The id, a text, a day, a time, or None, for each column of the file."""
 Rows: TypeAlias = QuerySet[Pet, Any]
 Counter: TypeAlias = Callable[[int], object]
 """Gets how many more animals are written, every now and then."""
-
-
-def _guarded(field: str) -> Case:
-    formula = When(In(Left(field, 1), FORMULA_STARTS), then=Concat(Value("'"), field, output_field=CharField()))
-    return Case(formula, default=F(field), output_field=CharField())
-
-
-def _write_csv(rows: Rows, names: Sequence[str], out: IO[bytes], progress: Counter) -> int:
-    """Write a header and the rows (RFC 4180 but for its line ends, which are line feeds); return how many rows."""
-    header = csv_lines([names])
-    if connections[rows.db].vendor == "postgresql":
-        return _copy_csv(rows, out, progress, header=header)
-    return _write_batches(rows, out, csv_lines, progress, before=header)
 
 
 def _write_batches(
     rows: Rows, out: IO[bytes], encode: Callable[[list[Row]], bytes], progress: Counter, *, before: bytes = b""
 ) -> int:
     """Write `before`, if the database responds, and what `encode` makes of some rows at a time; return how many."""
-    written = 0
-    with _batches(rows) as batches:
+    # PostgreSQL: a cursor of the server's, which lives in a transaction; behind PgBouncer `iterator()` would do without
+    # one and hold every row here. SQLite: a transaction of ours would keep every writer out, a statement does not.
+    connection, written = connections[rows.db], 0
+    steady = transaction.atomic(rows.db) if connection.vendor == "postgresql" else nullcontext()
+    with steady, connection.chunked_cursor() as cursor:
+        cursor.execute(*rows.query.sql_with_params())
         out.write(before)
-        for batch in batches:
+        while batch := cursor.fetchmany(BATCH):
             out.write(encode(batch))
             written += len(batch)
             progress(len(batch))
     return written
 
 
-@contextmanager
-def _batches(rows: Rows) -> Iterator[Iterator[list[Row]]]:
-    # PostgreSQL: a cursor of the server's, which lives in a transaction; behind PgBouncer `iterator()` would do without
-    # one and hold every row here. SQLite: a transaction of ours would keep every writer out, a statement does not.
-    connection = connections[rows.db]
-    steady = transaction.atomic(rows.db) if connection.vendor == "postgresql" else nullcontext()
-    with steady, connection.chunked_cursor() as cursor:
-        cursor.execute(*rows.query.sql_with_params())
-        yield iter(partial(cursor.fetchmany, BATCH), [])
+def _as_text(batch: list[Row], form: "Form") -> list[Row]:
+    """Return rows with days and times as text, and with what a person typed as `form` has it."""
+    columns = [*zip(*batch, strict=True)]
+    for at, name in enumerate(form.columns):
+        text = TEXTS.get(name) or (guarded if form.for_spreadsheets and name != ID else None)
+        if text:
+            columns[at] = tuple(None if value is None else text(value) for value in columns[at])
+    return [*zip(*columns, strict=True)]
 
 
-def _copy_csv(rows: Rows, out: IO[bytes], progress: Counter, *, header: bytes) -> int:
-    sql, parameters = rows.query.sql_with_params()
-    connection, written = connections[rows.db], 0
-    with connection.wrap_database_errors, connection.cursor() as cursor:
-        statement = cursor.mogrify(f"COPY ({sql}) TO STDOUT (FORMAT csv)", parameters)
-        with cursor.copy(statement) as copy:
-            out.write(header)
-            for written, line in enumerate(copy, 1):
-                out.write(line)
-                if written % BATCH == 0:
-                    progress(BATCH)
-    progress(written % BATCH)
-    return written
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+TEXTS: dict[str, Callable[[Any], str]] = {"sold_on": date.isoformat, "added_at": _moment, "changed_at": _moment}
+
+
+def _write_csv(rows: Rows, form: "Form", out: IO[bytes], progress: Counter) -> int:
+    """Write a header and the rows (RFC 4180 but for its line ends, which are line feeds); return how many rows."""
+
+    def encode(batch: list[Row]) -> bytes:
+        return csv_lines(_as_text(batch, form))
+
+    return _write_batches(rows, out, encode, progress, before=csv_lines([form.columns]))
 
 
 MOST_ANIMALS = 2**20 - 1
@@ -162,20 +126,20 @@ class TooManyAnimalsError(Exception):
         return f"A workbook can hold {MOST_ANIMALS:,} animals and 2 GiB of text, and these are more. Use CSV."
 
 
-def _write_xlsx(rows: Rows, names: Sequence[str], out: BinaryIO, progress: Counter) -> int:
+def _write_xlsx(rows: Rows, form: "Form", out: BinaryIO, progress: Counter) -> int:
     """Write a workbook with one sheet; return how many animals.
 
     The same animals give the same bytes, since the workbook's own dates are fixed. Raises `TooManyAnimalsError`.
     """
     if rows[MOST_ANIMALS : MOST_ANIMALS + 1].exists():
         raise TooManyAnimalsError  # before all that fit are written
-    parts = _workbook_with_a_header(names)
+    parts = _workbook_with_a_header(form.columns)
     before, _, after = parts.pop(SHEET).partition(END_OF_ROWS)
     with ZipFile(out, "w") as archive:
         for name, content in parts.items():
             archive.writestr(_entry(name), content)
         with archive.open(_entry(SHEET), "w") as sheet:
-            written = _write_batches(rows, sheet, _xml_lines(), progress, before=before)
+            written = _write_batches(rows, sheet, _xml_lines(form), progress, before=before)
             sheet.write(END_OF_ROWS + after)
     return written
 
@@ -205,12 +169,12 @@ def _entry(name: str) -> ZipInfo:
     return entry
 
 
-def _xml_lines() -> Callable[[list[Row]], bytes]:
+def _xml_lines(form: "Form") -> Callable[[list[Row]], bytes]:
     number, size = 2, 0
 
     def encode(batch: list[Row]) -> bytes:
         nonlocal number, size
-        lines = "".join(_xml_line(at, row) for at, row in enumerate(batch, number)).encode()
+        lines = "".join(_xml_line(at, row) for at, row in enumerate(_as_text(batch, form), number)).encode()
         number, size = number + len(batch), size + len(lines)
         if number > MOST_ANIMALS + 2 or size > MOST_BYTES:
             raise TooManyAnimalsError
@@ -267,27 +231,24 @@ def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Coun
     Nothing is written into the catalogue and no writer waits. Memory does not grow with the catalogue, and the same
     animals give the same bytes, on either database. Raises `TooManyAnimalsError`, and `OSError` as `out` does.
     """
-    guarded = {column.header: _guarded(column.path) for column in COLUMNS} if form.for_spreadsheets else {}
-    rows = pets.order_by("pk").values_list(*(guarded.get(name, HEADINGS[name].value) for name in form.columns))
+    rows = pets.order_by("pk").values_list(*(HEADINGS[name].path for name in form.columns))
     if form.for_spreadsheets and form.file_format is FileFormat.CSV:
         out.write(BOM_UTF8)
-    return WRITERS[form.file_format](rows, form.columns, out, progress)
+    return WRITERS[form.file_format](rows, form, out, progress)
 
 
-def _write_jsonl(rows: Rows, names: Sequence[str], out: IO[bytes], progress: Counter) -> int:
+def _write_jsonl(rows: Rows, form: Form, out: IO[bytes], progress: Counter) -> int:
     def encode(batch: list[Row]) -> bytes:
+        animals = (zip(form.columns, row, strict=True) for row in _as_text(batch, form))
         # OPT_APPEND_NEWLINE would copy each line once more, which takes four times as long.
-        return b"".join([orjson.dumps(_fields(names, row)) + b"\n" for row in batch])
+        return b"".join(
+            orjson.dumps({name: value for name, value in animal if value is not None}) + b"\n" for animal in animals
+        )
 
     return _write_batches(rows, out, encode, progress)
 
 
-def _fields(names: Sequence[str], row: Row) -> dict[str, Any]:
-    fields = dict(zip(names, row, strict=True))
-    return {name: value for name, value in fields.items() if value is not None} if None in row else fields
-
-
-WRITERS: dict[FileFormat, Callable[[Rows, Sequence[str], Any, Counter], int]] = {
+WRITERS: dict[FileFormat, Callable[[Rows, Form, Any, Counter], int]] = {
     FileFormat.CSV: _write_csv,
     FileFormat.JSONL: _write_jsonl,
     FileFormat.XLSX: _write_xlsx,

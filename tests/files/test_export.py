@@ -228,7 +228,7 @@ class TestForms:
 
     @pytest.mark.usefixtures("animals")
     def test_one_statement(self, tmp_path: Path, django_assert_num_queries: Any) -> None:
-        with django_assert_num_queries(1):
+        with django_assert_num_queries(3 if connection.vendor == "postgresql" else 1):  # in a transaction of its own
             export(tmp_path / "pets.csv")
 
     @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.file_format)
