@@ -4,23 +4,12 @@ import re
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 from commands.exits import Exit, ExitError
 from files.errors import BusyError, ImportRejectedError, OutcomeUnknownError
 from files.stopping import stoppable, too_late
 
 STOPPED = "Stopped. Nothing changed."
-
-
-def moment(text: str) -> datetime:
-    """Return the time that an argument writes, UTC if it names no zone; a date is its midnight."""
-    try:
-        at = datetime.fromisoformat(text)
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        message = "must be a date or a time, such as 2026-11-21, 2026-11-21T09:30 (UTC) or 2026-11-21T09:30:00+02:00."
-        raise ArgumentTypeError(message) from None
 
 
 def count(text: str) -> int:

@@ -160,7 +160,8 @@ def _exports(store: PostgreSQL, animals: Animals, folder: Path) -> Iterator[Comp
         return Competitor(name, command, lambda: fill(store, animals), check, rows, store.environment)
 
     yield competitor(r"psql: \copy", *psql(store.url), "-c", FLOOR_OF_EXPORT.format(file=file))
-    yield competitor("export_pets", *manage("export_pets", str(file), "--force", "--no-ids", "-v0", "--json"))
+    columns = "--columns=external_reference,name,category,status"
+    yield competitor("export_pets", *manage("export_pets", str(file), "--force", columns, "-v0", "--json"))
 
 
 def fill(store: PostgreSQL, animals: Animals) -> None:

@@ -18,7 +18,6 @@ from categories.similar import Similar
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.export import ENDINGS, HEADINGS, IMPORTED, FileFormat, Form, TooManyAnimalsError, write_pets
-from files.management.base import moment
 from files.new_file import BLOCK, FileInTheWayError, WholeFile
 from files.progress import Progress
 from pets.models import Pet, PetStatus
@@ -42,7 +41,7 @@ class Command(StoreCommand):
         parser.add_argument(
             "--format",
             choices=[file_format.value for file_format in FileFormat],
-            help="Set the format if the name does not show it; for standard output the default is csv.",
+            help="Write this format, whatever the name ends in; standard output gets csv without it.",
         )
         parser.add_argument("--force", action="store_true", help="Replace FILE if it exists.")
         parser.add_argument(
@@ -52,21 +51,13 @@ class Command(StoreCommand):
             " for a formula: import_pets --formula-safe removes it again. Begin CSV with a byte order mark: without"
             " it, Excel garbles letters.",
         )
-        columns = parser.add_mutually_exclusive_group()
-        columns.add_argument(
+        parser.add_argument(
             "--columns",
             type=lambda text: tuple(name.strip() for name in text.split(",")),
             default=IMPORTED,
             metavar="NAME,…",
             help=f"Write these columns, in this order: {', '.join(HEADINGS)}. The last three are of UTC, and"
             " import_pets does not know them.",
-        )
-        columns.add_argument(
-            "--no-ids",
-            action="store_const",
-            const=IMPORTED[1:],
-            dest="columns",
-            help="Leave out the column id, for another catalogue: import_pets finds animals by it.",
         )
         _add_selection(parser)
 
@@ -135,13 +126,6 @@ def _add_selection(parser: CommandParser) -> None:
         metavar="NAME",
         help="Write only animals of the category with this name. Repeat it for more.",
     )
-    parser.add_argument(
-        "--changed-since",
-        type=moment,
-        metavar="TIME",
-        help="Write only animals that were added or changed at this time or later: 2026-11-21 or"
-        " 2026-11-21T09:30:00Z; UTC unless it names a zone.",
-    )
 
 
 def _form(options: dict[str, Any]) -> Form:
@@ -149,16 +133,13 @@ def _form(options: dict[str, Any]) -> Form:
     file, wanted = options["file"], options["format"]
     if os.path.isdir(file):  # noqa: PTH112 - `Path.is_dir` raises for a folder in a closed one
         _end(f"{file} is a folder. Name a new file in it.")
-    named = ENDINGS.get(PurePath(file.lower()).suffix)
-    if file == STANDARD_OUTPUT:
-        named = FileFormat(wanted or FileFormat.CSV)
-    if not named and not wanted:
+    named = FileFormat.CSV if file == STANDARD_OUTPUT else ENDINGS.get(PurePath(file.lower()).suffix)
+    file_format = wanted or named
+    if file_format is None:
         _end(f"{file} does not end in .csv, .jsonl, .ndjson or .xlsx. Add --format.")
-    if named and wanted and named != wanted:
-        _end(f"The name {file} and --format {wanted} contradict each other.")
     try:
         return Form(
-            file_format=named or FileFormat(wanted),
+            file_format=FileFormat(file_format),
             columns=options["columns"],
             for_spreadsheets=options["for_spreadsheets"],
         )
@@ -173,8 +154,6 @@ def _selected(options: dict[str, Any]) -> QuerySet[Pet]:
         pets = pets.filter(status__in=options["status"])
     if options["category"]:
         pets = pets.filter(category__in=[_category(name) for name in options["category"]])
-    if options["changed_since"]:
-        pets = pets.filter(updated_at__gte=options["changed_since"])
     return pets
 
 
