@@ -44,6 +44,7 @@ NO_TABLE = (
     "This is no CSV, JSON or XLSX file. Open it in the program that it is from, and save the table as CSV, or as .xlsx "
     "without a password. If the file is packed, unpack it first."
 )
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 EMPTY = "The file is empty."
 CHANGED = "The file changed while it was read. Import it again when it is complete."
 
@@ -149,17 +150,13 @@ class Source:
                 text.detach()
 
     def _undecodable(self, encoding: str) -> FileError:
-        """Return the error of the first line that is not in the encoding."""
-        decoder, file = codecs.getincrementaldecoder(encoding)(), self.open()
-        line, last = 1, ""
-        try:
-            while block := file.read(BLOCK):
-                _, state = decoder.getstate()
-                text = last + decoder.decode(block)
-                line, last = line + line_ends(text) - line_ends(last), text[-1:]
-        except UnicodeDecodeError as error:
-            decoder.setstate((b"", state))  # `error.object` begins with what was pending
-            line += line_ends(last + decoder.decode(error.object[: error.start])) - line_ends(last)
+        """Return the error of the first line that is not in the encoding, or has a letter that was lost before."""
+        text = io.TextIOWrapper(self.open(), encoding=encoding, errors="replace")
+        line = 1
+        with suppress(UnicodeError):  # of UTF-16 without its mark
+            while (piece := text.readline(BLOCK)) and REPLACEMENT not in piece:
+                line += piece.endswith("\n")
+        text.detach()
         message = f"Line {line:,} is not text in {encoding.removesuffix('-sig').upper()}."
         return UndecodableError(message) if encoding == "utf-8" else FileError(message)
 
@@ -185,11 +182,6 @@ def _reject_long(lines: list[str], rest: str, before: int) -> None:
         if len(line) >= LONGEST_LINE:
             message = f"Line {number:,} is longer than {LONGEST_LINE:,} characters."
             raise FileError(message)
-
-
-def line_ends(text: str) -> int:
-    r"""Return how many `\n`, `\r` and `\r\n` are in the text."""
-    return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
 @contextmanager

@@ -251,6 +251,10 @@ def test_what_is_no_encoding_of_files_is_rejected(name: str) -> None:
     assert f"{name} is not an encoding that Python knows" in command("import_pets", "x", "--encoding", name).error
 
 
+def test_utf_16_needs_its_mark(run_import: Import) -> None:
+    assert run_import("name".encode("utf-16-le"), "--encoding", "utf-16").error == "Line 1 is not text in UTF-16."
+
+
 def test_another_name_of_an_encoding_is_known(run_import: Import, dogs: Category) -> None:
     run_import("name,category\nŻółwik,Dogs\n".encode("cp1250"), "--encoding", "windows-1250")
     assert catalogue() == [("Żółwik", "Dogs", "available", None)]
