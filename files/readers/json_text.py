@@ -26,27 +26,22 @@ def _decimal(text: str) -> Decimal | float:
         return math.inf
 
 
-class ConstantError(ValueError):
-    """`NaN` or an infinity, which Python's reader takes and JSON does not have (RFC 8259, section 6)."""
-
-
-class Twice(dict[str, Any]):
-    """An object in which a name is there twice."""
-
-    name: str
+class ValueOfJSONError(ValueError):
+    """What Python's reader takes and JSON does not have (RFC 8259, sections 4 and 6)."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
-    if len(fields) == len(pairs):
-        return fields
-    twice = Twice(fields)
-    ((twice.name, _),) = Counter(name for name, _ in pairs).most_common(1)
-    return twice
+    if len(fields) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        message = f"the field {quoted(twice)} twice"
+        raise ValueOfJSONError(message)
+    return fields
 
 
 def _no_constant(constant: str) -> NoReturn:
-    raise ConstantError(constant)
+    message = f"{constant}, which is not a JSON value"
+    raise ValueOfJSONError(message)
 
 
 DECODER = json.JSONDecoder(
@@ -55,7 +50,6 @@ DECODER = json.JSONDecoder(
 
 LONGEST_VALUE = 64 * 1024  # characters of one animal in a JSON array: what a request's body may have
 BLANKS = " \t\r\n"
-NO_VALUE = "{} has {}, which is not a JSON value."
 NOT_JSON = "Animal {:,} is not valid JSON, or has more than {:,} characters. It begins with {}."
 
 
@@ -69,8 +63,8 @@ def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
             value = DECODER.decode(text)
         except (ValueError, RecursionError) as error:
             message = "The line is not valid JSON. It must be one object in { }, with all quotes, colons and commas."
-            if isinstance(error, ConstantError):
-                message = NO_VALUE.format("The line", error)
+            if isinstance(error, ValueOfJSONError):
+                message = f"The line has {error}."
             yield line, DamagedRow(message, [text.rstrip("\r\n")], MALFORMED_JSON)
         else:
             yield line, _cells(value, names, ignore_unknown=how.ignore_unknown)
@@ -124,8 +118,9 @@ class _Window:
         while True:
             try:
                 value, end = DECODER.raw_decode(self._text, self._at)
-            except ConstantError as error:
-                raise FileError(NO_VALUE.format(f"Animal {number:,}", error)) from None
+            except ValueOfJSONError as error:
+                message = f"Animal {number:,} has {error}."
+                raise FileError(message) from None
             except (ValueError, RecursionError):
                 if len(self._text) - self._at <= LONGEST_VALUE and self._refill():
                     continue
@@ -149,8 +144,6 @@ class _Window:
 def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cells | DamagedRow:
     if not isinstance(value, dict):
         return DamagedRow("The row must be a JSON object.", [value])
-    if isinstance(value, Twice):
-        return DamagedRow(f"The field {quoted(value.name)} is there twice.", [value])
     cells = {names.get(name) or names.get(plain(name), name): each for name, each in value.items()}
     if len(cells) < len(value):
         ((twice, _),) = Counter(names.get(plain(name), name) for name in value).most_common(1)

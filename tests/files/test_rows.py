@@ -269,10 +269,13 @@ def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) ->
     ]
     twice = '{"name": "Rex", "category": "Dogs", "name": "Max"}'
     in_two_cases = twice.replace('"name": "Max', '"NAME": "Max')
-    for content, name in ((f"[{twice}]", "a.json"), (twice, "a.jsonl"), (in_two_cases, "b.jsonl")):
-        assert told(run_import(content, "--ignore-unknown-columns", "--json", name=name)) == [
-            (1, "", "validation_failed", 'The field "name" is there twice.')
-        ]
+    assert told(run_import(twice, "--json", name="a.jsonl")) == [
+        (1, "", "malformed_json", 'The line has the field "name" twice.')
+    ]
+    assert told(run_import(in_two_cases, "--json", name="b.jsonl")) == [
+        (1, "", "validation_failed", 'The field "name" is there twice.')
+    ]
+    assert run_import(f"[{twice}]", name="a.json").error.startswith('Animal 1 has the field "name" twice.')
     both = run_import(json.dumps([{"name": "Rex", "category": "Dogs", "categoryId": dogs.pk}]), "--json", name="a.json")
     assert told(both) == [
         (1, "categoryId", "validation_failed", "categoryId and category say the same: give one of them.")
