@@ -48,8 +48,8 @@ async def admit(request: Request, run: Run) -> None:
     Raises the first error. `run` runs the steps that look up a key. Django REST framework has the same order: its
     authentication comes before its permissions, and those before its throttles.
     """
-    digest = digest_of(request)
-    accept_key(request, await lookup.find_async(digest, run) if digest else None)
+    token = _bearer_token(request)
+    accept_key(request, await lookup.find_async(token, run) if token else None)
     allow(request, request.route.operations)
     allow_one_more(request, await _ask_cache(count, request.key))
 
@@ -133,12 +133,6 @@ def challenge(request: Request) -> str:
     return f"{CHALLENGE}{error}"
 
 
-def digest_of(request: Request) -> str | None:
-    """Return the digest of the key that the request has, or None if it has no well-formed one."""
-    token = _bearer_token(request)
-    return lookup.digest_of(token) if token else None
-
-
 def _bearer_token(request: Request) -> str:
     """Return what follows `Bearer` in `Authorization`; empty without it."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -154,8 +148,8 @@ class BearerKeyAuthentication(BaseAuthentication):
     def authenticate(self, framework_request: FrameworkRequest) -> tuple[None, CachedKey]:
         """Return the key, or raise `AuthenticationFailed` with one of the four `api_key_…` codes."""
         request = request_of(framework_request.META)
-        digest = digest_of(request)
-        accept_key(request, lookup.find(digest) if digest else None)
+        token = _bearer_token(request)
+        accept_key(request, lookup.find(token) if token else None)
         return None, request.key
 
     def authenticate_header(self, framework_request: FrameworkRequest) -> str:

@@ -1,9 +1,11 @@
-"""The cache in front of the table of keys: under load, one query a second for each key and process."""
+"""The cache in front of the table of keys: one query a second for each key and process.
+
+So a revocation takes effect within a second (docs/api-keys.md).
+"""
 
 import asyncio
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -19,11 +21,8 @@ from database.statements import Row, Statement, Steps, run
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
 
-LIFETIME = 1.0
-"""Seconds; a revocation takes effect within this time (docs/api-keys.md)."""
-
 CAPACITY = 10_000
-"""Digests; unknown ones are remembered too, so that guessing costs no more queries than knowing."""
+"""Texts; unknown ones are remembered too, so that guessing costs no more queries than knowing."""
 
 Run = Callable[[Steps[list[Row]]], Awaitable[list[Row]]]
 """Runs the steps that look up a key."""
@@ -43,97 +42,76 @@ class CachedKey(NamedTuple):
     """The first of the keys that it replaced one after the other, or itself: who retries is the same caller."""
 
 
-class KeyQuery(NamedTuple):
-    """A query that is under way or done, and the reading of the clock before it began."""
-
-    asked_at: float
-    answer: Future[CachedKey | None]
-
-
 class KeyCache:
-    """Remembers what `load` returned for a digest; threads that miss together share one call."""
+    """The keys that came in this second. All are forgotten with the first key of another second.
+
+    Threads and tasks that miss a key together share one call of `load`, or one statement.
+    """
 
     def __init__(self, load: Callable[[str], CachedKey | None], clock: Callable[[], float] = time.monotonic) -> None:
         self._load = load
         self._clock = clock
         self._lock = threading.Lock()
-        self._entries: OrderedDict[str, KeyQuery] = OrderedDict()
+        self._second = 0
+        self._answers: dict[str, Future[CachedKey | None]] = {}
 
-    def find(self, digest: str) -> CachedKey | None:
-        """Return the key with this digest as it was at most `LIFETIME` ago, or None.
+    def find(self, text: str) -> CachedKey | None:
+        """Return the key that is this text as it was in this second, or None.
 
         What `load` raises goes to all who waited for it, and is not remembered.
         """
-        entry, is_new = self._entry(digest)
+        answer, is_new = self._answer(text)
         if is_new:
-            with self._filling(digest, entry):
-                entry.answer.set_result(self._load(digest))
-        return entry.answer.result()
+            with self._filling(text, answer):
+                digest = _digest(text)
+                answer.set_result(self._load(digest) if digest else None)
+        return answer.result()
 
-    async def find_async(self, digest: str, run: Run) -> CachedKey | None:
+    async def find_async(self, text: str, run: Run) -> CachedKey | None:
         """Return the same with the statement that `run` runs."""
-        entry, is_new = self._entry(digest)
+        answer, is_new = self._answer(text)
         if is_new:
-            with self._filling(digest, entry):
-                rows = await run(_one(digest))
-                entry.answer.set_result(_key_of(rows))
-        return entry.answer.result() if entry.answer.done() else await asyncio.wrap_future(entry.answer)
+            with self._filling(text, answer):
+                digest = _digest(text)
+                answer.set_result(_key_of(await run(_one(digest))) if digest else None)
+        return answer.result() if answer.done() else await asyncio.wrap_future(answer)
 
     def clear(self) -> None:
         with self._lock:
-            self._entries.clear()
+            self._answers = {}
 
-    def _entry(self, digest: str) -> tuple[KeyQuery, bool]:
-        now = self._clock()
+    def _answer(self, text: str) -> tuple[Future[CachedKey | None], bool]:
+        """Return what is or becomes the key, and whether the caller is to look it up."""
         with self._lock:
-            entry = self._entries.get(digest)
-            is_fresh = entry is not None and now - entry.asked_at < LIFETIME
-            if entry is None or not is_fresh:
-                entry = self._entries[digest] = KeyQuery(now, Future())
-                entry.answer.set_running_or_notify_cancel()  # no caller that is canceled cancels it for the others
-            self._entries.move_to_end(digest)
-            if len(self._entries) > CAPACITY:
-                self._entries.popitem(last=False)
-        return entry, not is_fresh
+            second = int(self._clock())
+            if second != self._second or len(self._answers) >= CAPACITY:
+                self._second, self._answers = second, {}
+            answer = self._answers.get(text)
+            if answer is not None:
+                return answer, False
+            answer = self._answers[text] = Future()
+        answer.set_running_or_notify_cancel()  # no caller that is canceled cancels it for the others
+        return answer, True
 
     @contextmanager
-    def _filling(self, digest: str, entry: KeyQuery) -> Iterator[None]:
+    def _filling(self, text: str, answer: Future[CachedKey | None]) -> Iterator[None]:
         try:
             yield
         except BaseException as error:
             with self._lock:
-                if self._entries.get(digest) is entry:
-                    del self._entries[digest]
+                if self._answers.get(text) is answer:
+                    del self._answers[text]
             # Who waited for a caller that was canceled must not be canceled too.
-            entry.answer.set_exception(error if isinstance(error, Exception) else OperationalError())
+            answer.set_exception(error if isinstance(error, Exception) else OperationalError())
             raise
 
 
-class Digests:
-    """The digests of the keys that came in this second: making one takes three times as long as finding its key.
+def _digest(text: str) -> str | None:
+    """Return the digest of a key, or None if the text is not a well-formed one, which is no question to the database.
 
-    All are forgotten with the first key of another second.
+    A well-formed key is narrower than RFC 6750's b64token, and than its limit of 256 characters.
     """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._second = 0
-        self._digests: dict[tuple[str, str], str | None] = {}
-
-    def of(self, text: str) -> str | None:
-        """Return the digest of a key, or None if the text is not a well-formed one."""
-        second, digests = int(self._clock()), self._digests
-        if second != self._second or len(digests) >= CAPACITY:
-            digests = self._digests = {}
-            self._second = second
-        sent = settings.API_KEY_PREFIX, text
-        if sent not in digests:
-            # A well-formed key is narrower than RFC 6750's b64token, and than its limit of 256 characters.
-            digests[sent] = keys.digest(text) if keys.is_well_formed(text, prefix=settings.API_KEY_PREFIX) else None
-        return digests[sent]
-
-    def clear(self) -> None:
-        self._digests = {}
+    return keys.digest(text) if keys.is_well_formed(text, prefix=settings.API_KEY_PREFIX) else None
 
 
 CALLER = """
@@ -169,13 +147,6 @@ def _load(digest: str) -> CachedKey | None:
 
 
 _cache = KeyCache(_load)
-_digests = Digests()
 find = _cache.find
 find_async = _cache.find_async
-digest_of = _digests.of
-
-
-def clear() -> None:
-    """Forget everything."""
-    _cache.clear()
-    _digests.clear()
+clear = _cache.clear

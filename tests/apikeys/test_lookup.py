@@ -15,6 +15,7 @@ from petstore_site.apikeys import keys, lookup
 from petstore_site.apikeys.lookup import CachedKey, KeyCache
 from tests.factories import APIKeyFactory
 
+A, B, C, UNKNOWN = (keys.generate("pets_test_").text for _ in range(4))
 KEY = CachedKey(pk=1, key_id="AbCd1234", name="Shop", scope="write", rate_limit="", expires_at=None, revoked_at=None)
 
 
@@ -59,8 +60,8 @@ def cache(table: Table, clock: Clock) -> KeyCache:
 class TestFreshness:
     def test_one_question_a_second(self, cache: KeyCache, table: Table, clock: Clock) -> None:
         for clock.now in (100.0, 100.5, 100.999, 101.0, 101.5, 102.0):
-            assert cache.find("a") == KEY
-        assert table.asked == ["a"] * 3
+            assert cache.find(A) == KEY
+        assert table.asked == [keys.digest(A)] * 3
 
     def test_the_second_counts_from_before_the_question(self, cache: KeyCache, table: Table, clock: Clock) -> None:
         def slow() -> CachedKey:
@@ -68,23 +69,32 @@ class TestFreshness:
             return KEY
 
         table.answer = slow
-        cache.find("a")
+        cache.find(A)
         clock.now += 0.2
-        cache.find("a")
-        assert table.asked == ["a", "a"]
+        cache.find(A)
+        assert table.asked == [keys.digest(A)] * 2
 
 
 class TestSize:
-    def test_the_least_recently_used_goes(self, cache: KeyCache, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(lookup, "CAPACITY", 2)
-        for digest in ("a", "b", "a", "c", "a", "b"):
-            cache.find(digest)
-        assert table.asked == ["a", "b", "c", "b"]
+    def test_a_new_second_begins_with_none(self, cache: KeyCache, clock: Clock) -> None:
+        for text in (A, B, "typo"):
+            cache.find(text)
+        clock.now += 1
+        cache.find(C)
+        assert [*cache._answers] == [C]
 
-    def test_guessing_does_not_grow_memory(self, cache: KeyCache) -> None:
+    def test_guessing_does_not_grow_memory_or_ask_the_database(self, cache: KeyCache, table: Table) -> None:
         for number in range(lookup.CAPACITY + 500):
-            cache.find(str(number))
-        assert len(cache._entries) == lookup.CAPACITY == 10_000
+            assert cache.find(f"{A}{number}") is None
+        assert len(cache._answers) == 500
+        assert table.asked == []
+
+    def test_a_key_of_another_environment_is_none(self, cache: KeyCache, settings: Any) -> None:
+        live = keys.generate("pets_live_").text
+        assert cache.find(live) is None
+        settings.API_KEY_PREFIX = "pets_live_"
+        cache.clear()
+        assert cache.find(live) == KEY
 
 
 class TestThreads:
@@ -97,10 +107,10 @@ class TestThreads:
 
         table.answer = slow
         with ThreadPoolExecutor(16) as pool:
-            answers = [pool.submit(cache.find, "a") for _ in range(16)]
+            answers = [pool.submit(cache.find, A) for _ in range(16)]
             release.set()
             assert [answer.result() for answer in answers] == [KEY] * 16
-        assert table.asked == ["a"]
+        assert table.asked == [keys.digest(A)]
 
     def test_nobody_waits_for_a_question_older_than_a_second(self, cache: KeyCache, table: Table, clock: Clock) -> None:
         asked, release = threading.Event(), threading.Event()
@@ -112,15 +122,15 @@ class TestThreads:
 
         table.answer = stuck
         with ThreadPoolExecutor(1) as pool:
-            early = pool.submit(cache.find, "a")
+            early = pool.submit(cache.find, A)
             asked.wait(5)
             clock.now += 1.0
             table.answer = lambda: KEY
-            assert cache.find("a") == KEY
+            assert cache.find(A) == KEY
             release.set()
             assert early.result() is None
-        assert cache.find("a") == KEY
-        assert table.asked == ["a", "a"]
+        assert cache.find(A) == KEY
+        assert table.asked == [keys.digest(A)] * 2
 
     def test_an_error_goes_to_all_who_waited_and_is_forgotten(self, cache: KeyCache, table: Table) -> None:
         release = threading.Event()
@@ -132,78 +142,39 @@ class TestThreads:
 
         table.answer = broken
         with ThreadPoolExecutor(4) as pool:
-            answers = [pool.submit(cache.find, "a") for _ in range(4)]
+            answers = [pool.submit(cache.find, A) for _ in range(4)]
             while len(pool._threads) < 4:
                 pass
             release.set()
             assert [str(answer.exception()) for answer in answers] == ["the database is away"] * 4
         table.answer = lambda: KEY
-        assert cache.find("a") == KEY
-
-
-class TestDigests:
-    """How long a digest is remembered with the key that it was made of."""
-
-    def test_one_a_second(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-        made: list[str] = []
-
-        def digest(text: str) -> str:
-            made.append(text)
-            return f"digest of {text}"
-
-        monkeypatch.setattr(keys, "digest", digest)
-        first, second = (keys.generate("pets_test_").text for _ in range(2))
-        digests = lookup.Digests(clock)
-        for clock.now in (100.0, 100.9, 101.0, 101.9):
-            assert [digests.of(first), digests.of(second), digests.of("typo")] == [
-                f"digest of {first}",
-                f"digest of {second}",
-                None,
-            ]
-        assert made == [first, second] * 2
-        assert len(digests._digests) == 3
-        clock.now = 102.0
-        digests.of("typo")
-        assert [*digests._digests] == [("pets_test_", "typo")]
-
-    def test_guessing_does_not_grow_memory(self, clock: Clock) -> None:
-        digests = lookup.Digests(clock)
-        for number in range(lookup.CAPACITY + 500):
-            digests.of(str(number))
-        assert len(digests._digests) == 500
-
-    def test_of_another_environment(self, clock: Clock, settings: Any) -> None:
-        digests, key = lookup.Digests(clock), keys.generate("pets_live_").text
-        assert digests.of(key) is None
-        settings.API_KEY_PREFIX = "pets_live_"
-        assert digests.of(key) == keys.digest(key)
+        assert cache.find(A) == KEY
 
 
 @pytest.mark.django_db
 class TestTable:
-    def test_finds_a_key_by_its_digest(self, django_assert_num_queries: Any) -> None:
+    def test_finds_a_key(self, django_assert_num_queries: Any) -> None:
         key = APIKeyFactory(scope="read", rate_limit="5/s")
         with django_assert_num_queries(1):
-            found = [lookup.find(key.digest) for _ in range(10)]
+            found = [lookup.find(key.secret) for _ in range(10)]
         assert found == [CachedKey(key.pk, key.key_id, key.name, "read", "5/s", None, None, caller_id=key.pk)] * 10
         assert key.secret not in repr(found)
 
-    def test_an_unknown_digest(self, django_assert_num_queries: Any) -> None:
-        digest = keys.generate("pets_test_").digest
+    def test_an_unknown_key(self, django_assert_num_queries: Any) -> None:
         with django_assert_num_queries(1):
-            assert [lookup.find(digest) for _ in range(10)] == [None] * 10
+            assert [lookup.find(UNKNOWN) for _ in range(10)] == [None] * 10
 
 
 async def of_table(steps: Steps[Any]) -> list[Row]:
     return await sync_to_async(run)(steps)
 
 
-def ask(digest: str, rows: Callable[[Steps[Any]], Awaitable[list[Row]]] = of_table) -> list[Any]:
+def ask(text: str, rows: Callable[[Steps[Any]], Awaitable[list[Row]]] = of_table) -> list[Any]:
     """Return what three callers get who wait together in one event loop."""
 
     @async_to_sync
     async def together() -> list[Any]:
-        return await asyncio.gather(*(lookup.find_async(digest, rows) for _ in range(3)), return_exceptions=True)
+        return await asyncio.gather(*(lookup.find_async(text, rows) for _ in range(3)), return_exceptions=True)
 
     return together()
 
@@ -212,11 +183,11 @@ def ask(digest: str, rows: Callable[[Steps[Any]], Awaitable[list[Row]]] = of_tab
 class TestLoop:
     """The same for callers that wait in an event loop."""
 
-    def test_a_key_and_an_unknown_digest_are_asked_for_once(self, django_assert_num_queries: Any) -> None:
+    def test_a_key_and_an_unknown_one_are_asked_for_once(self, django_assert_num_queries: Any) -> None:
         key = APIKeyFactory(scope="read", rate_limit="5/s")
         known = CachedKey(key.pk, key.key_id, key.name, "read", "5/s", None, None, caller_id=key.pk)
         with django_assert_num_queries(2):
-            assert [ask(digest) for digest in (key.digest, "unknown") * 2] == [[known] * 3, [None] * 3] * 2
+            assert [ask(text) for text in (key.secret, UNKNOWN) * 2] == [[known] * 3, [None] * 3] * 2
 
     def test_an_error_goes_to_all_who_waited_and_is_forgotten(self) -> None:
         async def broken(_steps: Steps[Any]) -> list[Row]:
@@ -225,8 +196,8 @@ class TestLoop:
             raise OSError(message)
 
         key = APIKeyFactory()
-        assert [str(error) for error in ask(key.digest, broken)] == ["the database is away"] * 3
-        assert [found.pk for found in ask(key.digest)] == [key.pk] * 3
+        assert [str(error) for error in ask(key.secret, broken)] == ["the database is away"] * 3
+        assert [found.pk for found in ask(key.secret)] == [key.pk] * 3
 
     def test_one_who_waits_and_is_canceled_takes_it_from_nobody(self) -> None:
         """As when a client has closed its connection a while ago."""
@@ -238,7 +209,7 @@ class TestLoop:
 
         @async_to_sync
         async def together() -> list[Any]:
-            waiting = [asyncio.create_task(lookup.find_async("slow", slow)) for _ in range(3)]
+            waiting = [asyncio.create_task(lookup.find_async(A, slow)) for _ in range(3)]
             await asyncio.sleep(0)
             waiting[1].cancel()
             await asyncio.sleep(0)
@@ -258,7 +229,7 @@ class TestLoop:
 
         @async_to_sync
         async def together() -> list[Any]:
-            waiting = [asyncio.create_task(lookup.find_async("endless", endless)) for _ in range(3)]
+            waiting = [asyncio.create_task(lookup.find_async(A, endless)) for _ in range(3)]
             await asyncio.sleep(0)
             waiting[0].cancel()
             return await asyncio.gather(*waiting, return_exceptions=True)
