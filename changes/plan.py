@@ -43,8 +43,6 @@ class AnimalUndo(NamedTuple):
     """By column what it has now; nothing if it is deleted."""
     values: Mapping[str, Any] = {}
     """By column the values that it gets; of one that comes back, all."""
-    back_to: int | None = None
-    """The row of history whose values it gets instead, if it goes back whole."""
     day_of: int | None = None
     """The row of history that has the day of its sale, if it is sold again."""
     reason: str = ""
@@ -102,23 +100,9 @@ def rows_before(
     return [row for row, did in next_rows if did == next_rows[0][1] or not alike]
 
 
-# An animal that is as the change left it, as its last one, goes back whole if its former category is there and its
-# former reference free: no field needs a decision. If someone has locked it, its newest values come after the wait.
-WHOLE = f"""
-WITH h AS (
-    SELECT r.history_id, r.history_type, r.id, {each("r.{c}, p.{c} AS now_{c}")}
-    FROM pets_petchange r JOIN pets_pet p ON p.id = r.id WHERE r.history_id {{among}} ORDER BY p.id {{lock}}
-)
-SELECT h.history_id, h.id, h.history_type, b.history_id,
-    CASE WHEN b.status = 'sold' AND h.status <> 'sold' THEN b.history_id END
-FROM h LEFT JOIN pets_petchange b ON b.history_id =
-    (SELECT max(x.history_id) FROM pets_petchange x WHERE x.id = h.id AND x.history_id < h.history_id)
-WHERE h.history_id = (SELECT max(x.history_id) FROM pets_petchange x WHERE x.id = h.id)
-AND NOT ({each("h.now_{c} {{differs}} h.{c}", " OR ")})
-AND (h.history_type = '+' OR (h.history_type = '~' AND ({each("b.{c} {{differs}} h.{c}", " OR ")})
-    AND (b.category_id = h.category_id OR EXISTS (SELECT 1 FROM categories_category c WHERE c.id = b.category_id))
-    AND (b.external_reference IS NULL OR b.external_reference = h.external_reference
-         OR NOT EXISTS (SELECT 1 FROM pets_pet o WHERE o.external_reference = b.external_reference))))
+LOCK = f"""
+SELECT id FROM pets_pet WHERE id IN (SELECT h.id FROM pets_petchange h WHERE h.history_id {AMONG["postgresql"]})
+ORDER BY id FOR UPDATE
 """
 
 # `b` is what the animal had before, `p` what it has now, `u` what the last undo of this change made of it.
@@ -172,17 +156,10 @@ def planned(change: AnyChange, rows: Sequence[int], *, category: int | None = No
     yield from (_Decision(row, category, reasons).decide() for row in read_rows)
 
 
-def whole(rows: Sequence[int]) -> list[AnimalUndo]:
-    """Lock the animals of these rows of a change until the transaction ends, and return those that go back whole."""
-    vendor = connection.vendor
-    lock = "FOR UPDATE OF p" if vendor == "postgresql" else ""  # SQLite has one writer
-    animals = read(WHOLE.format(among=AMONG[vendor], differs=DIFFERS[vendor], lock=lock), [listed(rows)])
-    return [
-        AnimalUndo(row, animal, does="-")
-        if did == "+"
-        else AnimalUndo(row, animal, does="~", back_to=back_to, day_of=day_of)
-        for row, animal, did, back_to, day_of in animals
-    ]
+def lock(rows: Sequence[int]) -> None:
+    """Lock the animals of these rows of history until the transaction ends; SQLite has one writer."""
+    if connection.vendor == "postgresql":
+        read(LOCK, [listed(rows)])
 
 
 def deleted_categories(change: AnyChange) -> list[Category]:

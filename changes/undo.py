@@ -16,9 +16,9 @@ from django.utils import timezone
 from categories.models import Category
 from changes import bulk, merging
 from changes.models import AnyChange, Change, Kind, SelectedBlock, State, UnrecordedChange
-from changes.plan import BLOCK, LEFT_LISTED, AnimalUndo, deleted_categories, planned, rows_before, whole
+from changes.plan import BLOCK, LEFT_LISTED, REFERENCE_TAKEN, AnimalUndo, deleted_categories, lock, planned, rows_before
 from changes.progress import WorkProgress, left, waiting
-from changes.write import add_again, change_animals, delete_animals, set_back
+from changes.write import add_again, change_animals, delete_animals
 from history.acting import account, acting, recording
 from history.conflicts import MEANWHILE
 from history.edits import NotUndoneError
@@ -203,13 +203,17 @@ def _undo_block(
     if not rows:
         _delete_categories(change, undo)
         return False
-    plan = whole(rows)
-    _write(plan, undo)
-    if rest := [*{*rows}.difference(step.row for step in plan)]:
-        decided = [*planned(change, rest, category=category)]
-        _restore_categories(decided, change, undo)
-        _write(decided, undo)
-        plan += decided
+    lock(rows)
+    plan: list[AnimalUndo] = []
+    waiting = rows
+    while waiting:
+        decided = [*planned(change, waiting, category=category)]
+        taken = [step.row for step in decided if step.reason == REFERENCE_TAKEN]
+        waiting = taken if len(taken) < len(decided) else []  # for references that the others give back
+        ready = [step for step in decided if not waiting or step.reason != REFERENCE_TAKEN]
+        _restore_categories(ready, change, undo)
+        _write(ready, undo)
+        plan += ready
     left = [step.left for step in plan if step.reason]
     undo.left = [*undo.left, *left][:LEFT_LISTED]
     undo.left_count += len(left)
@@ -224,9 +228,7 @@ def _write(plan: Sequence[AnimalUndo], undo: Change) -> None:
     days = [step.day_of for step in plan if step.day_of]
     if deletes:
         delete_animals([step.animal for step in deletes], now, undo)
-    if back := [step.back_to for step in sets if step.back_to]:
-        set_back(back, now, undo, days=days)
-    elif sets:
+    if sets:
         change_animals({step.animal: step.after for step in sets}, now, undo, days=days)
     if adds:
         add_again({step.animal: step.after for step in adds}, now, undo, days=days)

@@ -26,11 +26,10 @@ SET = (
     f"UPDATE pets_pet SET {each('{c} = becomes.{c}')}, updated_at = %s FROM {{becomes}} WHERE becomes.id = pets_pet.id"
 )
 
-ROWS = f"(SELECT id, {each('{c}')} FROM pets_petchange WHERE history_id {{among}}) AS becomes"
 HISTORY = f"""
 INSERT INTO pets_petchange (id, {each("{c}")},
     history_type, history_date, history_user_id, actor, request_id, bulk_change_id)
-SELECT id, {each("{c}")}, %s, %s, %s, %s, %s, %s FROM {{source}} {{among}} ORDER BY id
+SELECT id, {each("{c}")}, %s, %s, %s, %s, %s, %s FROM pets_pet WHERE id {{among}} ORDER BY id
 """
 DELETE = "DELETE FROM pets_pet WHERE id {among}"
 
@@ -62,14 +61,6 @@ def change_animals(
     _write_history("~", values, at, change)
 
 
-def set_back(rows: Sequence[int], now: datetime, change: AnyChange, *, days: Sequence[int] = ()) -> None:
-    """Give animals all values of these rows of their history, as `change_animals` does."""
-    at = connection.ops.adapt_datetimefield_value(now)
-    execute(SET.format(becomes=ROWS.format(among=AMONG[connection.vendor])), [at, listed(rows)])
-    _set_days(days)
-    _write_history("~", rows, at, change, source="pets_petchange WHERE history_id")
-
-
 def delete_animals(animals: Sequence[int], now: datetime, change: AnyChange) -> None:
     """Delete the animals, and write their history first."""
     _write_history("-", animals, connection.ops.adapt_datetimefield_value(now), change)
@@ -91,11 +82,9 @@ def _set_days(rows: Sequence[int]) -> None:
         execute(DAYS.format(among=AMONG[connection.vendor]), [listed(rows)])
 
 
-def _write_history(
-    did: str, numbers: Iterable[int], at: Any, change: AnyChange, *, source: str = "pets_pet WHERE id"
-) -> None:
+def _write_history(did: str, numbers: Iterable[int], at: Any, change: AnyChange) -> None:
     by = [change.user_id, change.who, acting().request_id, change.pk]
-    execute(HISTORY.format(source=source, among=AMONG[connection.vendor]), [did, at, *by, listed(numbers)])
+    execute(HISTORY.format(among=AMONG[connection.vendor]), [did, at, *by, listed(numbers)])
 
 
 def _objects(values: Mapping[int, Mapping[str, Any]]) -> str:
