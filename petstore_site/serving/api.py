@@ -1,13 +1,12 @@
 """Django's way of a request under /v1: no session, no form, no page. The event loop's way is `adapter.py`."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 from corsheaders.middleware import CorsMiddleware
 from django.conf import settings
 from django.core.handlers.exception import response_for_exception
-from django.db import connection
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import ResponseHeaders
 from django.urls import ResolverMatch, resolve
@@ -22,9 +21,6 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 REPEATS = 2
 """How often a request is repeated that lost to another transaction."""
-
-AT_ONCE = 1.0
-"""Seconds within which a connection must break for a read to be repeated."""
 
 
 class APIMiddleware:
@@ -81,22 +77,12 @@ def _respond(http_request: HttpRequest) -> HttpResponse:
     return errors.confirmed(http_request, response)
 
 
-def _call(request: HttpRequest, match: ResolverMatch) -> HttpResponse:
-    """Call the view; repeat it if it lost to another transaction, or read from a connection that had broken."""
-    started = time.monotonic()
-    repeats = 0
-    while True:
-        had_connection = connection.connection is not None
-        try:
-            response: Any = match.func(request, *match.args, **match.kwargs)
-            return response.render()  # type: ignore[no-any-return]
-        except Exception as error:
-            repeats += 1
-            if database_errors.sqlstate(error) in database_errors.RETRYABLE and repeats <= REPEATS:
-                continue
-            is_read = request.method in {"GET", "HEAD"} and repeats == 1
-            has_broken = had_connection and database_errors.failure_of(error) is database_errors.BROKEN
-            if is_read and has_broken and time.monotonic() - started < AT_ONCE:
-                database_errors.drop(connection)
-                continue
+def _call(request: HttpRequest, match: ResolverMatch, repeats: int = REPEATS) -> HttpResponse:
+    """Call the view; repeat it if it lost to another transaction."""
+    try:
+        response: Any = match.func(request, *match.args, **match.kwargs)
+        return response.render()  # type: ignore[no-any-return]
+    except DatabaseError as error:
+        if not repeats or database_errors.sqlstate(error) not in database_errors.RETRYABLE:
             raise
+    return _call(request, match, repeats - 1)
