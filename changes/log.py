@@ -30,6 +30,8 @@ PART = 1_000
 PEOPLE = "people"
 """Asked for as `who`: all people, no keys and commands."""
 
+STAFF = Q(who__startswith="staff ")
+
 KINDS: dict[str, tuple[set[str], str]] = {
     Kind.EDIT: (set(), "~"),
     "added": ({Kind.ADDITION}, "+"),
@@ -308,16 +310,12 @@ def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
     records = with_undone(Change.objects.order_by("-made_at", "-pk")).defer("left")
     if filters.kind:
         records = records.filter(kind__in=KINDS[filters.kind][0])
-    if filters.who == PEOPLE:
-        records = records.filter(who__startswith="staff ")
-    elif filters.who:
-        records = records.filter(who=filters.who)
+    records = filtered(records, filters, "made_at")
     if filters.animals is not None:
         history = Pet.history.filter(id__in=filters.animals)
         records = records.filter(
             Q(pk__in=history.exclude(change=None).values("change")) | Q(imported__in=history.values("import_run"))
         )
-    records = in_days(records, "made_at", filters)
     if place is not None:
         at, is_row, number = place
         records = records.filter(made_at__lte=at) if is_row else records.filter(_before("made_at", "pk", at, number))
@@ -332,13 +330,9 @@ def _singles(filters: Filters, place: Place | None, count: int) -> list[Any]:
     rows = rows.order_by("-history_date", "-history_id")
     if did:
         rows = rows.filter(history_type=did)
-    if filters.who == PEOPLE:
-        rows = rows.filter(history_user__isnull=False)
-    elif filters.who:
-        rows = rows.filter(actor=filters.who)
+    rows = filtered(rows, filters, "history_date", who="actor", people=Q(history_user__isnull=False))
     if filters.animals is not None:
         rows = rows.filter(id__in=filters.animals)
-    rows = in_days(rows, "history_date", filters)
     if place is not None:
         at, is_row, number = place
         same = _before("history_date", "history_id", at, number) if is_row else Q(history_date__lt=at)
@@ -351,12 +345,16 @@ def _before(when: str, pk: str, at: datetime, number: int) -> Q:
     return Q(**{f"{when}__lte": at}) & (Q(**{f"{when}__lt": at}) | Q(**{f"{pk}__lt": number}))
 
 
-def in_days(queryset: QuerySet[Any], when: str, filters: Filters) -> QuerySet[Any]:
-    """Return what is of the days that are asked for."""
+def filtered(
+    queryset: QuerySet[Any], filters: Filters, at: str, *, who: str = "who", people: Q = STAFF
+) -> QuerySet[Any]:
+    """Return what is by whom, and of the days, that are asked for; `at` and `who` are columns."""
+    if filters.who:
+        queryset = queryset.filter(people if filters.who == PEOPLE else Q(**{who: filters.who}))
     if filters.day_from:
-        queryset = queryset.filter(**{f"{when}__gte": datetime.combine(filters.day_from, time(), UTC)})
+        queryset = queryset.filter(**{f"{at}__gte": datetime.combine(filters.day_from, time(), UTC)})
     if filters.day_to:
-        queryset = queryset.filter(**{f"{when}__lt": datetime.combine(filters.day_to, time(), UTC) + timedelta(days=1)})
+        queryset = queryset.filter(**{f"{at}__lt": datetime.combine(filters.day_to, time(), UTC) + timedelta(days=1)})
     return queryset
 
 

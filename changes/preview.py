@@ -1,18 +1,17 @@
 """What an undo would do, in words, for the page that asks: how many, from what to what, and each animal by page."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
-
-from django.utils.text import capfirst
+from types import SimpleNamespace
+from typing import NamedTuple
 
 from categories.models import Category
 from changes.log import AnimalRow, animals, beside, rows, undoings
 from changes.models import AnyChange
 from changes.plan import BLOCK, CATEGORY_GONE, AnimalUndo, deleted_categories, planned, rows_before
-from pets.columns import CATEGORY, STATUS
-from pets.models import Pet, PetStatus
+from changes.words import changes_between
+from pets.columns import CATEGORY
 
 LISTED = 25
 """Animals on a page, and animals that stay that are named on each."""
@@ -94,38 +93,27 @@ def undo_plan(
         read, older = animals(change, show=did, after=after, count=LISTED)
         shown = [*planned(change, [row.row.history_id for row in read])][::-1]
     by_row = {row.row.history_id: row for row in read}
-    fields = _in_words(change)
-    flows = Counter(flow for undo in undos if undo.does == "~" for flow in fields(undo))
+    categories = Category.objects.in_bulk()
+    if {undo.values.get(CATEGORY.name) for undo in (*undos, *shown)} - {None, *categories}:
+        categories |= {category.pk: category for category in deleted_categories(change)}
+    flows = Counter(flow for undo in undos for flow in _fields(undo, categories))
     return replace(
         plan,
         flows=[(*flow, count) for flow, count in flows.items()] if len(flows) <= FLOWS else [],
         left=[AnimalPreview(by_row[undo.row], undo, ()) for undo in stay[:LISTED]],
         show=show,
-        animals=[AnimalPreview(by_row[undo.row], undo, fields(undo)) for undo in shown],
+        animals=[AnimalPreview(by_row[undo.row], undo, _fields(undo, categories)) for undo in shown],
         next=older,
         lost_category=any(undo.reason == CATEGORY_GONE for undo in undos or shown),
     )
 
 
-def _in_words(change: AnyChange) -> Callable[[AnimalUndo], list[tuple[str, str, str]]]:
-    """Return what gives each field that goes back: its label, its value now, and what it becomes, as people read them.
-
-    Categories that the undo brings back are named too.
-    """
-    categories = {category.pk: str(category) for category in Category.objects.all()}
-    fields: Any = Pet._meta.fields  # noqa: SLF001 - Django's documented name
-    labels = {field.attname: capfirst(str(field.verbose_name)) for field in fields}
-
-    def word(name: str, value: Any) -> str:
-        if name == CATEGORY.name:
-            if value not in categories:
-                back = {category.pk: str(category) for category in deleted_categories(change)}
-                categories.update({value: "a deleted category"} | back)
-            return categories[value]
-        return str(PetStatus(value).label) if name == STATUS.name else value or "none"
-
-    def fields_of(planned: AnimalUndo) -> list[tuple[str, str, str]]:
-        sets = planned.values if planned.does == "~" else {}
-        return [(labels[name], word(name, planned.former[name]), word(name, value)) for name, value in sets.items()]
-
-    return fields_of
+def _fields(undo: AnimalUndo, categories: Mapping[int, Category]) -> list[tuple[str, str, str]]:
+    """Return each field that goes back: its label, its value now, and what it becomes, as people read them."""
+    if undo.does != "~":
+        return []
+    now, then = (
+        SimpleNamespace(**values, category=categories.get(values[CATEGORY.name]))
+        for values in (undo.former, undo.after)
+    )
+    return [(field.label, field.before, field.after) for field in changes_between(now, then).values()]

@@ -37,14 +37,10 @@ def imports(filters: log.Filters, needle: str, before: str, *, count: int) -> tu
     """
     runs: QuerySet[Any] = ImportRun.objects.select_related("change").defer("rejects", "change__left")
     runs = runs.prefetch_related(Prefetch("uploads", uploads(), "files"))
-    if filters.who == log.PEOPLE:
-        runs = runs.filter(who__startswith="staff ")
-    elif filters.who:
-        runs = runs.filter(who=filters.who)
+    runs = log.filtered(runs, filters, "started_at")
     if needle or filters.animals is not None:
         history = Pet.history.filter(id__in=filters.animals or ()).exclude(import_run=None)
         runs = runs.filter((Q(file_name__matches=needle) if needle else Q()) | Q(pk__in=history.values("import_run")))
-    runs = log.in_days(runs, "started_at", filters)
     if last := row_number(before):
         runs = runs.filter(pk__lt=last)
     read = list(runs.order_by("-pk")[: count + 1])

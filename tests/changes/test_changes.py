@@ -61,7 +61,7 @@ def test_what_others_changed_since_stays_and_the_rest_goes_back(rex: Pet, cats: 
     change = edit(rex, name="Rexy", status="sold", category=cats)
     edit(rex, name="Roxy")
     shown = undo_plan(change)
-    assert shown.flows == [("Category", "Cats", "Dogs", 1), ("Status", "Sold", "Available", 1)]
+    assert shown.flows == [("Status", "Sold", "Available", 1), ("Category", "Cats", "Dogs", 1)]
     assert [(one.undo.reason, one.row.since.name) for one in shown.left] == [("changed since", "Roxy")]
     undo = undoing.undo(change, user=anna)
     assert now(rex) == ("Roxy", "available", "Dogs", "A-1")
