@@ -1,10 +1,8 @@
-"""How far an import or an export is, and how long it still takes."""
+"""How far an import is, and how long it still takes."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from shutil import get_terminal_size
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
@@ -13,18 +11,16 @@ READING = {"postgresql": 0.1, "sqlite": 0.45}
 """The share of the time of an import that reading takes: that of 300,000 new animals, once on each."""
 
 NOTED_SECONDS = 1.0
-SHOWN_SECONDS = 0.5
 
-Note = Callable[..., None]
+Note = Callable[..., Any]
 """Gets `phase` ("read", "check", "write"), `rows`, about how many seconds are `left`, and the `share` that is read."""
 
 
 class Progress:
-    """Counts rows; a thread looks at the count now and then, so that counting costs nothing."""
+    """Counts rows, and notes how far an import is: each phase as it begins, and reading each second."""
 
-    def __init__(self, stream: Any, *, shown: bool, note: Note | None = None) -> None:
-        """Show a bar on `stream` if it is a terminal. `note` gets each phase as it begins, and reading each second."""
-        self._stream, self._shown, self._note = stream, shown and stream.isatty(), note
+    def __init__(self, note: Note = lambda **_: None) -> None:
+        self._note = note
         self.rows = 0
         self.usual_share = READING[connection.vendor]  # the share of the time that reading is expected to take
         self._share: Callable[[], float] = lambda: 1.0  # of the file that is read
@@ -36,43 +32,17 @@ class Progress:
         """While rows are read, the first phase: `position` says how many of the `size` bytes are done."""
         self._began = self._noted_at = time.monotonic()
         self._share, self._read_in = lambda: min(position() / size, 1.0) if size else 1.0, None
-
-        def text() -> str:
-            seconds, share = time.monotonic() - self._began, self._share()
-            left = f", about {self._left(seconds):.0f} s left in all" if share > 0.01 else ""
-            return f"Reading (1 of 2): {share:.0%}, {self.rows:,} rows, {self.rows / seconds:,.0f} rows/s{left}"
-
-        if self._note is not None:
-            self._note(phase="read", rows=self.rows, left=0)
-        with self._showing(text, position, size):
-            yield
+        self._note(phase="read", rows=self.rows, left=0)
+        yield
         self._share, self._read_in = lambda: 1.0, time.monotonic() - self._began
 
-    @contextmanager
-    def writing(self, rows: int, what: str = "Writing") -> Iterator[None]:
-        """While the database works, the second phase."""
-        started = time.monotonic()
-
-        def text() -> str:
-            now = time.monotonic()
-            left = self._left(now - self._began)
-            about = f", about {left:.0f} s left" if left > 0 else ""
-            return f"{what} (2 of 2): {rows:,} rows, {now - started:.0f} s{about}"
-
-        if self._note is not None:
-            phase = "check" if what == "Checking" else "write"
-            self._note(phase=phase, rows=self.rows, left=self._left(started - self._began))
-        with self._showing(text):
-            yield
-
-    def working(self, what: Callable[[], str]) -> AbstractContextManager[None]:
-        """While something is done that cannot say how long it takes."""
-        started = time.monotonic()
-        return self._showing(lambda: f"{what()}, {time.monotonic() - started:.0f} s")
+    def writing(self, rows: int, phase: str = "write") -> None:
+        """Note that the database works, the second phase."""
+        self._note(phase=phase, rows=rows, left=self._left(time.monotonic() - self._began))
 
     def add(self, rows: int) -> None:
         self.rows += rows
-        if self._note is not None and time.monotonic() - self._noted_at >= NOTED_SECONDS:
+        if time.monotonic() - self._noted_at >= NOTED_SECONDS:
             self._noted_at = time.monotonic()
             left = self._left(self._noted_at - self._began)
             self._note(phase="read", rows=self.rows, share=self._share(), left=left)
@@ -80,31 +50,4 @@ class Progress:
     def _left(self, seconds: float) -> float:
         """Return about how many seconds are left, so many after the begin: reading is the usual share of all."""
         read_in = seconds if self._read_in is None else self._read_in
-        return read_in / self._share() / self.usual_share - seconds
-
-    @contextmanager
-    def _showing(
-        self, text: Callable[[], str], position: Callable[[], int] = lambda: 0, size: int = 0
-    ) -> Iterator[None]:
-        """Show `text`, and `position` of `size`, by a thread: the block may wait for the database for minutes."""
-        ended = threading.Event()
-        thread = threading.Thread(target=self._show, args=(ended, text, position, size), daemon=True)
-        if self._shown:
-            thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            if self._shown:
-                thread.join()
-
-    def _show(self, ended: threading.Event, text: Callable[[], str], position: Callable[[], int], size: int) -> None:
-        from tqdm import tqdm  # noqa: PLC0415 - it takes a fifth of the start
-
-        layout = "{desc} |{bar}|" if size else "{desc}"
-        columns, rows = get_terminal_size()  # the usual ones if the terminal has none: tqdm would show nothing
-        total, stream = size or None, self._stream
-        with tqdm(total=total, file=stream, leave=False, bar_format=layout, ncols=columns, nrows=rows) as bar:
-            while not ended.wait(SHOWN_SECONDS):
-                bar.n = min(position(), size)
-                bar.set_description_str(text())
+        return read_in / max(self._share(), 0.01) / self.usual_share - seconds

@@ -239,7 +239,7 @@ def _import(upload: ImportUpload) -> dict[str, Any]:
             options = replace(options, **work["options"])
         sender = Sender(who=acting().actor[:150], watch=compare, record=upload.run, started=started)
         with _notes(upload) as note:
-            outcome = import_locked(source, options, sender, Progress(None, shown=False, note=note))
+            outcome = import_locked(source, options, sender, Progress(note))
         if outcome.rejection is not None:
             raise (LockedError if outcome.rejection == LOCKED else ImportRejectedError)(outcome.rejection)
         if not work["checks"]:

@@ -153,8 +153,8 @@ class _Import:
     def _write_all(self) -> None:
         self._read_and_check()
         staging.set_ids_aside(self.run)
-        with self.progress.writing(self.progress.rows - self.rejects.count):
-            write_at_once(self._write, dry_run=self.options.dry_run)
+        self.progress.writing(self.progress.rows - self.rejects.count)
+        write_at_once(self._write, dry_run=self.options.dry_run)
         if self.options.dry_run:
             self.run.save()  # which was rolled back too
 
@@ -179,16 +179,16 @@ class _Import:
             staging.stage(self._rows())
         if not self.progress.rows and not self.options.allow_empty:
             raise ImportRejectedError(NO_ROWS if self.options.for_page else NO_ROWS + ALLOW_EMPTY)
-        with self.progress.writing(self.progress.rows, "Checking"):
-            near, on_page = not self.options.accept_near, self.options.for_page
-            for found in staging.take_out_wrong(near=near, stays=on_page, defaults=self.check.defaults):
-                if found.kind is not None:
-                    errors = errors_of(found, self.check, place=self.table.place, hint="" if on_page else ACCEPT)
-                    self.rejects.add(errors, self.check.cells(found.row))
-                    if found.near is not None:
-                        self.outcome.near_rejected.add(found.near)
-                elif found.near is not None:
-                    self.outcome.near.add(found.near)
+        self.progress.writing(self.progress.rows, "check")
+        near, on_page = not self.options.accept_near, self.options.for_page
+        for found in staging.take_out_wrong(near=near, stays=on_page, defaults=self.check.defaults):
+            if found.kind is not None:
+                errors = errors_of(found, self.check, place=self.table.place, hint="" if on_page else ACCEPT)
+                self.rejects.add(errors, self.check.cells(found.row))
+                if found.near is not None:
+                    self.outcome.near_rejected.add(found.near)
+            elif found.near is not None:
+                self.outcome.near.add(found.near)
         self.rejects.publish(stays=not self.options.skip_errors)
         if self.rejects.count and not self.options.skip_errors:
             have = "row has an error" if self.progress.rows == 1 else "rows have errors"

@@ -1,6 +1,8 @@
 """Undoing an import by a command, as `changes.undo` undoes every change."""
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 from django.db import DatabaseError
 
@@ -8,7 +10,6 @@ from changes import undo as undoing
 from changes.models import Change, State
 from files.errors import ImportRejectedError, OutcomeUnknownError
 from files.lock import only_import
-from files.progress import Progress
 from files.stopping import stop_if_asked, too_late
 from files.transactions import clear_rejections, disconnect
 from history.acting import acting
@@ -33,14 +34,14 @@ def change_of(number: int) -> Change:
     return run.change
 
 
-def undo_import(number: int, progress: Progress) -> Change:
+def undo_import(number: int, progress: Callable[[int], Any] = int) -> Change:
     """Undo an import and return the undo, or go on with one that was interrupted; raises `ImportRejectedError`.
 
     A large one is undone in blocks. Ctrl-C stops it after one: what is undone stays so, and a later call undoes the
-    rest. If it is killed, or the database is away for long, the process for work goes on with it. Raises
-    `OutcomeUnknownError` if the database was lost in the very moment of a commit.
+    rest. If it is killed, or the database is away for long, the process for work goes on with it. `progress` counts the
+    blocks. Raises `OutcomeUnknownError` if the database was lost in the very moment of a commit.
     """
-    with only_import(), progress.working(lambda: f"Undoing import {number}"):
+    with only_import():
         change = change_of(number)
         undo = next((undo for undo in change.undos if undo.state == State.RUNNING), None)
         ended = [before.pk for before in change.undos if before != undo]
@@ -49,6 +50,7 @@ def undo_import(number: int, progress: Progress) -> Change:
                 with clear_rejections():
                     undo = undoing.undo(change)
             while undo.state == State.RUNNING and _advance(undo.pk):
+                progress(1)
                 stop_if_asked()
             too_late()
         except NotUndoneError as error:

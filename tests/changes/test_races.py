@@ -4,7 +4,6 @@ Each test stops both where they meet, by a lock that a connection of its own hol
 """
 
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ pytestmark = [
     pytest.mark.postgresql("SQLite has one writer at a time, and no row locks"),
 ]
 
-QUIET = Progress(StringIO(), shown=False)
 HISTORY = "LOCK TABLE pets_petchange IN SHARE MODE"
 """What has written animals waits for it before it writes their history."""
 
@@ -71,11 +69,11 @@ def importing(folder: Path, *rows: str, id_first: str = "") -> Callable[[], Impo
     """Return what imports a file with these rows."""
     file = folder / "animals.csv"
     file.write_text("\n".join([f"{id_first}external_reference,name,category,status", *rows]))
-    return lambda: import_file(str(file), Options(), QUIET).run
+    return lambda: import_file(str(file), Options(), Progress()).run
 
 
 def undoing(run: ImportRun) -> Callable[[], Any]:
-    return lambda: undo_import(run.pk, QUIET)
+    return lambda: undo_import(run.pk)
 
 
 def rejected(answer: Any) -> bool:

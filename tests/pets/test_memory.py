@@ -91,7 +91,7 @@ def test_a_file_that_is_made_to_take_memory_takes_little(tmp_path: Path, content
 def many(transactional_db: None, tmp_path: Path) -> ImportRun:
     file = tmp_path / "animals.csv"
     file.write_text("name,category\n" + "Rex,Dogs\n" * MANY)
-    return import_file(str(file), Options(create_categories=True), Progress(None, shown=False)).run
+    return import_file(str(file), Options(create_categories=True), Progress()).run
 
 
 @pytest.mark.slow

@@ -26,7 +26,6 @@ from tests.factories import CategoryFactory, PetFactory
 from tests.racing import patient
 
 EPOCH = date(1970, 1, 1)
-QUIET = Progress(StringIO(), shown=False)
 
 
 @pytest.fixture
@@ -112,10 +111,10 @@ def test_an_import_and_its_undoing_count(tmp_path: Path, today: date) -> None:
     PetFactory(name="Rex", external_reference="A-1", status="available")
     file = tmp_path / "animals.csv"
     file.write_text("external_reference,name,category,status\nA-1,Rex,Cats,sold\nA-2,Tom,Cats,\nA-3,Ada,Dogs,sold\n")
-    run = import_file(str(file), Options(create_categories=True), QUIET).run
+    run = import_file(str(file), Options(create_categories=True), Progress()).run
     assert (Pet.objects.count(), stock.added_and_sold_since(EPOCH)[1]) == (3, {today: 1})
     assert_right()
-    undo_import(run.pk, QUIET)
+    undo_import(run.pk)
     assert (Pet.objects.count(), stock.added_and_sold_since(EPOCH)[1]) == (1, {})
     assert_right()
 

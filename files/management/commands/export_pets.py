@@ -1,7 +1,6 @@
 """`manage.py export_pets`: the catalogue as a file."""
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +17,8 @@ from categories.similar import Similar
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.export import ENDINGS, HEADINGS, IMPORTED, FileFormat, Form, TooManyAnimalsError, write_pets
+from files.management.base import counting
 from files.new_file import BLOCK, FileInTheWayError, WholeFile
-from files.progress import Progress
 from pets.models import Pet, PetStatus
 
 STANDARD_OUTPUT = "-"
@@ -68,16 +67,15 @@ class Command(StoreCommand):
             _end("--json is for a file: standard output holds the animals.")
         if printing and form.file_format is FileFormat.XLSX and self.stdout.isatty():
             _end("A terminal cannot show XLSX. Name a file, or redirect standard output to one.")
-        progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
         with (
             _clear_errors(file),
-            progress.working(lambda: f"Exporting: {progress.rows:,} animals"),
+            counting("Exporting", "animals", shown=options["verbosity"] > 0) as progress,
             # `sys.stdout` has no buffer if PYTHONUNBUFFERED is set.
             open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False)
             if printing
             else WholeFile(Path(file), replace=options["force"]) as out,
         ):
-            animals = write_pets(pets, out, form=form, progress=progress.add)
+            animals = write_pets(pets, out, form=form, progress=progress)
         what = f"{animals:,} {'animal' if animals == 1 else 'animals'}"
         if printing and options["verbosity"]:
             self.complain(f"Wrote {what} to standard output.", style=str)  # it is no error

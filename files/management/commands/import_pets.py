@@ -1,7 +1,6 @@
 """`manage.py import_pets`: a file of animals into the catalogue."""
 
 import shlex
-import sys
 from argparse import ArgumentTypeError
 from dataclasses import fields
 from pathlib import Path
@@ -13,7 +12,7 @@ from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from files.doubts.encodings import known_encoding
 from files.errors import HeaderError, ImportRejectedError, printable
-from files.management.base import count, ending
+from files.management.base import count, ending, noting
 from files.options import Options, Outcome
 from files.progress import Progress
 from files.readers.header import WORDS
@@ -190,10 +189,10 @@ class Command(StoreCommand):
 
     def handle(self, **options: Any) -> None:
         chosen = _options(options)
-        progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
         with ending():
             try:
-                outcome = import_file(options["file"], chosen, progress)
+                with noting(shown=options["verbosity"] > 0) as note:
+                    outcome = import_file(options["file"], chosen, Progress(note))
             except HeaderError as error:
                 message = f"{error} {COLUMN_OPTIONS}"
                 raise ImportRejectedError(message) from None

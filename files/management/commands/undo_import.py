@@ -1,6 +1,5 @@
 """`manage.py undo_import`: the catalogue as if a file had not been imported."""
 
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,8 +11,7 @@ from changes.preview import UndoPlan, undo_plan
 from changes.words import undo_in_words, undone_in_words
 from commands.base import StoreCommand, add_safety_options
 from commands.exits import Exit, ExitError
-from files.management.base import ending
-from files.progress import Progress
+from files.management.base import counting, ending
 from files.undo import change_of, undo_import
 from history.naming import who
 from pets.models import ImportRun
@@ -45,8 +43,9 @@ class Command(StoreCommand):
                 return
             if plan.count:
                 self.confirm(f"{_would(change, plan)}?", yes=False)
-        with ending():
-            undo = undo_import(number, Progress(sys.stderr, shown=options["verbosity"] > 0))
+        shown = options["verbosity"] > 0
+        with ending(), counting(f"Undoing import {number}", "blocks", shown=shown) as progress:
+            undo = undo_import(number, progress)
         if undo.state == State.STOPPED:
             raise ExitError(STOPPED.format(undo.passed, number), status=Exit.STOPPED)
         self._report(undo, ImportRun.objects.get(pk=number))
