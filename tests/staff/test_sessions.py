@@ -1,5 +1,6 @@
 """How long a session lasts, and what must be done in it before anything else."""
 
+import resource
 import time
 from typing import Any
 
@@ -8,6 +9,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.contrib.auth.models import User
 from django.db import connection
+from django.http import HttpRequest
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -99,6 +101,19 @@ class TestTime:
         with CaptureQueriesContext(connection) as queries:
             assert office.get("/").status_code == 200
         assert not queries.captured_queries
+
+
+def test_the_calls_within_a_page_share_one_block_of_memory() -> None:
+    """Else Python fetches one from the system for each call at some depths."""
+
+    def nested(depth: int) -> Any:
+        for _ in range(100 * (depth > 0)):
+            nested(0)
+        return depth and nested(depth - 1)
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    middleware.StaffMiddleware(lambda _request: nested(300))(HttpRequest())
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 100
 
 
 def test_who_is_not_staff_any_more_is_out_at_once(office: Client, anna: User) -> None:
