@@ -347,7 +347,9 @@ class PetChangeList(ChangeList):
         sign = "" if ascending else "-"
         sold = self.queryset.values_list("pk", flat=True)
         found = list(sold.filter(sold_on__isnull=False).order_by(f"{sign}sold_on", f"{sign}pk")[:stop])
-        return [*found, *sold.filter(sold_on=None, status=PetStatus.SOLD)[: stop - len(found)]][start:]
+        if len(found) < stop:  # Asked for those without a day, PostgreSQL would look through all that are newer.
+            found = [*dict.fromkeys([*found, *sold[:stop]])]
+        return found[start:stop]
 
     def _keys(self, start: int, stop: int) -> list[int]:
         if self.order[0] != "added":
