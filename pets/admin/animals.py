@@ -29,7 +29,7 @@ from history.paging import HistoryPage
 from history.times import NOTHING
 from history.values import row_number
 from pets.admin import filters, listing, views
-from pets.columns import CATEGORY, ON_PAGES
+from pets.columns import ON_PAGES
 from pets.models import Pet, PetStatus
 from pets.serializers import PetSerializer
 
@@ -136,7 +136,7 @@ class PetAdmin(ChangesAdmin):
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except Pet.DoesNotExist:  # deleted while its form was checked
-            return self._gone(request, _last_of(object_id or ""))
+            return self._was_deleted(request, _last_of(object_id or ""))
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         """Show the form, and beside that of an animal its facts and its story.
@@ -173,16 +173,17 @@ class PetAdmin(ChangesAdmin):
         """Return the page of a deleted animal instead of a redirect: Django calls this for all who can see it."""
         last = _last_of(object_id)
         if last is not None and self.has_view_permission(request):
-            match: Any = request.resolver_match
-            is_saved = request.method == "POST" and match.url_name == "pets_pet_change"
-            return (self._gone if is_saved else self._was_deleted)(request, last)
+            return self._was_deleted(request, last)
         return super()._get_obj_does_not_exist_redirect(request, opts, object_id)
 
     def _was_deleted(self, request: HttpRequest, last: Any) -> HttpResponse:
-        """Say who deleted it and when, and offer to restore it."""
+        """Say who deleted it and when, and offer to restore it, or to add what was typed in its form as a new one."""
         pet = Pet(pk=last.id, name=last.name)
         happened = words.events(words.history_of(pet))[: words.SHOWN]
         name_actors(happened, request.user)
+        match: Any = request.resolver_match
+        is_saved = request.method == "POST" and match.url_name == "pets_pet_change"
+        typed = {name: request.POST.get(name, "") for name in flatten_fieldsets(self.get_fieldsets(request))}
         context = {
             "title": f"{last.name}, deleted",
             "last": last,
@@ -192,20 +193,10 @@ class PetAdmin(ChangesAdmin):
             "may_restore": _may_restore(request),
             "undo": reverse("admin:activity_undo", args=[last.change_id or f"r{last.pk}"]),
             "categories": Category.objects.all(),
+            "add": f"{reverse('admin:pets_pet_add')}?{urlencode(typed)}" if is_saved else "",
         }
-        return self.page(request, "was_deleted.html", **context)
-
-    def _gone(self, request: HttpRequest, last: Any) -> HttpResponse:
-        typed = {name: request.POST.get(name, "") for name in flatten_fieldsets(self.get_fieldsets(request))}
-        context = {
-            "title": last.name,
-            "last": last,
-            "shown": [(each.title, typed[each.attribute]) for each in ON_PAGES if each is not CATEGORY],
-            "may_restore": _may_restore(request),
-            "add": f"{reverse('admin:pets_pet_add')}?{urlencode(typed)}",
-        }
-        page = self.page(request, "gone.html", **context)
-        page.status_code = 404
+        page = self.page(request, "was_deleted.html", **context)
+        page.status_code = 404 if is_saved else 200
         return page
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
