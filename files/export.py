@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from io import BytesIO
+from itertools import count
 from string import ascii_uppercase
 from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias
 from xml.sax import saxutils
@@ -106,9 +107,6 @@ def _write_csv(rows: Rows, form: "Form", out: IO[bytes], progress: Counter) -> i
 MOST_ANIMALS = 2**20 - 1
 """Rows a sheet can have (Microsoft, "Excel specifications and limits"), less the header."""
 
-MOST_BYTES = 2**31 - 2**20
-"""What an archive can hold without its 64-bit extension, which Excel asks to repair, less what is around the rows."""
-
 SHEET = "xl/worksheets/sheet1.xml"
 END_OF_ROWS = b"</sheetData>"
 LETTERS = ascii_uppercase[: len(HEADINGS)]
@@ -135,12 +133,22 @@ def _write_xlsx(rows: Rows, form: "Form", out: BinaryIO, progress: Counter) -> i
         raise TooManyAnimalsError  # before all that fit are written
     parts = _workbook_with_a_header(form.columns)
     before, _, after = parts.pop(SHEET).partition(END_OF_ROWS)
+    numbers = count(2)
+
+    def encode(batch: list[Row]) -> bytes:
+        return "".join(map(_xml_line, _as_text(batch, form), numbers)).encode()
+
     with ZipFile(out, "w") as archive:
         for name, content in parts.items():
             archive.writestr(_entry(name), content)
-        with archive.open(_entry(SHEET), "w") as sheet:
-            written = _write_batches(rows, sheet, _xml_lines(form), progress, before=before)
-            sheet.write(END_OF_ROWS + after)
+        try:
+            with archive.open(_entry(SHEET), "w") as sheet:
+                written = _write_batches(rows, sheet, encode, progress, before=before)
+                sheet.write(END_OF_ROWS + after)
+        except RuntimeError:  # it has more than 2 GiB, and would need an extension that Excel asks to repair
+            raise TooManyAnimalsError from None
+    if written > MOST_ANIMALS:  # some were added meanwhile
+        raise TooManyAnimalsError
     return written
 
 
@@ -169,21 +177,7 @@ def _entry(name: str) -> ZipInfo:
     return entry
 
 
-def _xml_lines(form: "Form") -> Callable[[list[Row]], bytes]:
-    number, size = 2, 0
-
-    def encode(batch: list[Row]) -> bytes:
-        nonlocal number, size
-        lines = "".join(_xml_line(at, row) for at, row in enumerate(_as_text(batch, form), number)).encode()
-        number, size = number + len(batch), size + len(lines)
-        if number > MOST_ANIMALS + 2 or size > MOST_BYTES:
-            raise TooManyAnimalsError
-        return lines
-
-    return encode
-
-
-def _xml_line(number: int, row: Row) -> str:
+def _xml_line(row: Row, number: int) -> str:
     cells = [
         f'<c r="{letter}{number}" s="{TEXT}" t="inlineStr"><is><t xml:space="preserve">'
         f"{saxutils.escape(escape(str(text)))}</t></is></c>"

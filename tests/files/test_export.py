@@ -463,7 +463,7 @@ class TestRejections:
 
     @pytest.mark.usefixtures("animals")
     def test_too_much_text_for_a_sheet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(exporting, "MOST_BYTES", 1000)
+        monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)
         assert rejection(tmp_path / "pets.xlsx") == (
             "A workbook can hold 1,048,575 animals and 2 GiB of text, and these are more. Use CSV."
         )
