@@ -13,8 +13,8 @@ from django.db.models import Q
 from files.doubts.encodings import LIKELY, OF_SEVERAL_BYTES, readings
 from files.errors import FileError, HeaderError, ImportRejectedError, UndecodableError, quoted
 from files.readers import first_rows, read, sheets
-from files.readers.header import KNOWN, REMARKS, WORDS, columns_of, named, names_of_columns, plain
-from files.readers.rows import AHEAD, CoveredCells, FirstRows, Reading, Sheet, Table
+from files.readers.header import KNOWN, REMARKS, WORDS, named, plain
+from files.readers.rows import CoveredCells, FirstRows, Reading, Sheet, Table
 from files.source import Source
 from files.values import MatchedColumn, Vocabulary, matched_columns
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, ID, NAME, REFERENCE
@@ -34,6 +34,7 @@ SHORT_ID = re.compile("[1-9][0-9]{0,17}")
 
 MOST_READ, MOST_REFERENCES = 200, 2_000  # cells, or rows, by which an encoding is suggested, and their references
 MOST_ENCODINGS, MOST_NAMED = 3, 5  # that a page shows at once, and a message
+UPDATE = "Send it in the back office to update the profile. --ignore-unknown-columns leaves out new columns."
 
 
 class SheetColumn(NamedTuple):
@@ -231,20 +232,17 @@ def _doubled(columns: Sequence[SheetColumn]) -> list[str]:
     return sorted(set(Pet.objects.filter(same).values_list("name", flat=True)[:MOST_READ]))
 
 
-def remember(name: str, source: Source, how: Reading, *, who: str, supplier: str | None) -> None:
-    """Keep how a file is read, for the next one with its header; raises `ImportRejectedError` if that is impossible.
+def remember(name: str, source: Source, how: Reading, *, who: str, supplier: str) -> None:
+    """Keep how a file is read, for the next one with its header; raises `ImportRejectedError` if the name is taken.
 
     `supplier`: whose profile the file was read by, and which can get another header.
     """
-    titles = next((cells for line, cells in first_rows(source, how).rows if line >= how.header_row), None)
-    if titles is None:
-        message = f"The header is not in the first {AHEAD} lines, so its columns cannot be remembered."
-        raise ImportRejectedError(message)
+    titles = next(cells for line, cells in first_rows(source, how).rows if line >= how.header_row)
     header = [plain(title) for title in titles]
     if name != supplier and ColumnProfile.objects.filter(name=name).exclude(header=header).exists():
         message = f"{quoted(name)} is the name of other columns. Choose another name, or delete those first."
         raise ImportRejectedError(message)
-    kept = {"name": name, "columns": columns_of(titles, how), "encoding": how.encoding or "", "saved_by": who}
+    kept = {"name": name, "columns": list(how.columns or ()), "encoding": how.encoding or "", "saved_by": who}
     chosen = {"header": header, "defaults": how.defaults, "values": how.values}
     of_workbook = {"sheet": how.sheet or "", "fill_merged": how.fill_merged}
     same = {"name": name} if name == supplier else {"header": header}
@@ -261,28 +259,23 @@ def by_profile(source: Source, how: Reading, name: str) -> Reading:
     if how.sheet is None and profiles[0].sheet in {sheet.name for sheet in sheets(source, how)}:
         how = replace(how, sheet=profiles[0].sheet)
     if (known := _remembered(source, how, profiles)) is not None:
-        return _completed(source, how, known)
+        return _complete(source, how, known)
     if any(REMARKS[0] in cells for _, cells in first_rows(source, how).rows):  # rejects, with our own titles
         return _chosen(profiles[0], how)
     message = f"None of the first rows has the columns of {quoted(name)}: {named(profiles[0].header)}."
     raise FileError(message)
 
 
-def _completed(source: Source, how: Reading, known: KnownSupplier) -> Reading:
-    """Return the reading with what was given for columns that the supplier did not have; raises `FileError`."""
-    names, columns = names_of_columns(how), list(known.how.columns or ())
+def _complete(source: Source, how: Reading, known: KnownSupplier) -> Reading:
+    """Return how the file is read; raises `FileError` if its supplier had other columns."""
     titles = next(cells for line, cells in first_rows(source, known.how).rows if line == known.how.header_row)
-    for at in known.new:
-        columns[at] = names.get(plain(titles[at]), "")
-    unknown = [] if how.ignore_unknown else [titles[at] for at in known.new if not columns[at]]
-    by_title = dict(zip(*ColumnProfile.objects.values_list("header", "columns").get(name=known.supplier), strict=True))
-    missing = [title for title in known.missing if by_title[title] not in columns]
-    if unknown or missing:
-        what = [f"has new columns: {named(unknown)}"] if unknown else []
-        what += [f"lacks {named(missing)}"] if missing else []
-        message = f"The file {' and '.join(what)}. {quoted(known.supplier)} is known with other columns."
-        raise HeaderError(message)
-    return replace(known.how, columns=columns)
+    new = [] if how.ignore_unknown else [titles[at] for at in known.new]
+    what = [f"has new columns: {named(new)}"] if new else []
+    what += [f"lacks {named(known.missing)}"] if known.missing else []
+    if what:
+        message = f"The file {' and '.join(what)}. {quoted(known.supplier)} is known with other columns. {UPDATE}"
+        raise FileError(message)
+    return known.how
 
 
 def _chosen(profile: ColumnProfile, how: Reading) -> Reading:

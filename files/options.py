@@ -21,7 +21,6 @@ class Options:
 
     reading: Reading = field(default_factory=Reading)
     profile: str | None = None  # read the columns as the profile of this name says
-    save_profile: str | None = None  # keep how the columns were read under this name
     create_categories: bool = False
     force_categories: bool = False  # also those whose names look like typos of others
     ignore_ids: bool = False  # the column `id` says nothing: the file is from another catalogue

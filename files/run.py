@@ -15,7 +15,7 @@ from files.changes import MOST_SHOWN, Changes, look, planned_for_page
 from files.checking import ACCEPT, Check, errors_of
 from files.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError, UndecodableError
 from files.lock import only_import
-from files.matching import by_profile, remember, with_encodings
+from files.matching import by_profile, with_encodings
 from files.options import REJECTED, Options, Outcome, Sender
 from files.progress import Progress
 from files.readers import read
@@ -227,8 +227,6 @@ class _Import:
 
     def _write(self) -> None:
         self.saving = False  # the transaction may have started again
-        if (name := self.options.save_profile) is not None:
-            remember(name, self.source, self.options.reading, who=self.run.who, supplier=self.options.profile)
         self.run.new_categories = staging.add_categories(self.check.categories.added)
         new = Category.objects.filter(pk__in=self.run.new_categories)
         self.outcome.new_categories = list(new.values_list("name", flat=True))

@@ -60,7 +60,6 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
         "reading": asdict(Reading()),
         "rejects": None,
         "report_missing": False,
-        "save_profile": None,
         "skip_errors": False,
     }
 

@@ -111,11 +111,8 @@ READING: dict[str, dict[str, Any]] = {
     },
     "--profile": {
         "metavar": "NAME",
-        "help": "Read the columns and values as this profile says, wherever in the first rows its header is.",
-    },
-    "--save-profile": {
-        "metavar": "NAME",
-        "help": "Once the file is imported, keep how its columns were read, for --profile and the back office.",
+        "help": "Read the columns and values as this profile of the back office says, wherever in the first rows its "
+        "header is.",
     },
     "--default-category": {"metavar": "NAME", "help": "The category of new animals whose rows have none."},
     "--default-status": {
@@ -224,8 +221,8 @@ class Command(StoreCommand):
 
 
 def _options(given: dict[str, Any]) -> Options:
-    if given["profile"] is not None and given["header_row"] > 1:
-        message = "--profile has the header. Leave out --header-row."
+    if given["profile"] is not None and (given["header_row"] > 1 or given["mapping"]):
+        message = "--profile has the columns. Leave out --header-row and --map."
         raise ExitError(message, status=Exit.USAGE)
     values: dict[str, dict[str, str]] = {}
     for column, value, ours in given["values"]:
