@@ -6,14 +6,13 @@ What a killed one left is there for the next one (docs/decisions/0076).
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from itertools import takewhile
 
 from django.db import DatabaseError, connection
-from django.db.models import F, Min
+from django.db.models import Min
 from django.utils import timezone
 
 from changes import undo as undoing
@@ -32,20 +31,16 @@ from pets.models import ImportUpload
 IDLE, PAUSE, TRY_AGAIN = 0.4, 0.02, 1
 """Seconds between two looks at the queue; between two blocks, so that others get their turn; and after a failure."""
 
-TRIES = 5
-"""How often in a row a block can fail. While the database is away or busy, it waits instead."""
-
 TIDY = 20
 """After so many blocks the stock is made compact: they leave thousands of rows, which every list adds up."""
 
 LEAVING = 3
 """Seconds after which a signal ends the process even if its block waits for the database. The next one does it."""
 
-KILLS = 20
-"""How often in a row a process can be killed during a block. So often is no chance: the block does it."""
+KILLS, FAILURE = 20, 4
+"""How often in a row a process can be killed during a block: so often is no chance. A failure counts as four."""
 
-GIVEN_UP = "It failed five times and was stopped. Ask an operator to look for it in the log."
-KILLED = f"Its process was killed {KILLS} times, so it was stopped. Ask an operator to look for it in the log."
+GIVEN_UP = "It failed five times, or ended its process 20 times, so it was stopped. Ask an operator to look in the log."
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +50,6 @@ class WorkLoop:
 
     def __init__(self, goes_on: Callable[[], bool] = lambda: True) -> None:
         self._goes_on = goes_on
-        self._failures: Counter[int] = Counter()
         self._blocks = 0
         self._reader: queue.Reader | None = None
         self._gathers_at = 0.0
@@ -86,11 +80,9 @@ class WorkLoop:
             try:
                 self._do_block(change)
             except Exception as error:  # noqa: BLE001 - it is logged, and ends at most its change
-                self._failures[change.pk] += not _wait(f"A block of {change} failed", error)
-                if self._failures[change.pk] >= TRIES:
-                    undoing.stop(change.pk, GIVEN_UP)
-            else:
-                self._failures.pop(change.pk, None)
+                kills = change.kills + (0 if _wait(f"A block of {change} failed", error) else FAILURE)
+                with suppress(DatabaseError):
+                    Change.objects.filter(pk=change.pk).update(kills=kills)
             finally:
                 end_request()
         return bool(changes)
@@ -98,20 +90,14 @@ class WorkLoop:
     def _do_block(self, change: Change) -> None:
         self._blocks += 1
         if change.kills >= KILLS:
-            undoing.stop(change.pk, KILLED)
+            undoing.stop(change.pk, GIVEN_UP)
         elif change.user is not None and not undoing.may_undo(
             change.user, undoing.undone_by(change) if change.is_undo else change
         ):
             undoing.stop(change.pk, f"{who(change.who)} can no longer do this, so it was stopped.")
         else:
-            this = Change.objects.filter(pk=change.pk)
-            this.update(kills=F("kills") + 1)  # until the block is done, or fails
-            try:
-                goes_on = undoing.advance(change.pk)
-            except Exception:
-                with suppress(DatabaseError):
-                    this.update(kills=change.kills)
-                raise
+            Change.objects.filter(pk=change.pk).update(kills=change.kills + 1)  # until the block is done, or fails
+            goes_on = undoing.advance(change.pk)
             if not goes_on or self._blocks % TIDY == 0:
                 with suppress(DatabaseError):  # the nightly recount does it too
                     stock.compact()

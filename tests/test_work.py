@@ -316,5 +316,5 @@ def test_a_block_that_kills_its_process_each_time_ends_its_change() -> None:
             ["running", 0, 1_000, 0, ""],
             [signal.SIGKILL],
             ["running", work.KILLS, 1_000, 0, ""],
-            ["stopped", work.KILLS, 1_000, ANIMALS - 1_000, work.KILLED],
+            ["stopped", work.KILLS, 1_000, ANIMALS - 1_000, work.GIVEN_UP],
         ]

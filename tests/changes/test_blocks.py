@@ -284,7 +284,7 @@ def test_a_block_that_fails_five_times_in_a_row_ends_its_change_and_no_other(
         assert page_of(staff, bulk).count("Stopped") == 0
     worker.step()  # only failures in a row count
     with broken_history():
-        for _ in range(5):
+        for _ in range(6):
             worker.step()
     bulk.refresh_from_db()
     assert (bulk.state, bulk.outcome, bulk.changed) == ("stopped", work.GIVEN_UP, 2)
