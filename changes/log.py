@@ -57,22 +57,6 @@ class Filters:
     animals: Sequence[int] | None = None
 
 
-class ChangePage(NamedTuple):
-    """Some changes, newest first, and where the next page begins; empty if there is none."""
-
-    changes: list[AnyChange]
-    older: str
-
-
-class AnimalChange(NamedTuple):
-    """The animal of a change of one: before (None if it was added), and after (of a deletion the last values)."""
-
-    id: int
-    name: str
-    former: Any
-    row: Any
-
-
 class AnimalRow(NamedTuple):
     """An animal of a change: after it, before it (None if it was added), now (None if it is deleted).
 
@@ -82,13 +66,13 @@ class AnimalRow(NamedTuple):
 
     row: Any
     former: Any
-    now: Any
+    now: Any = None
     since: Any = None
     undo: Any = None
 
 
-def changes(filters: Filters, *, before: str = "", count: int = 50) -> ChangePage:
-    """Return a page of the changes; `before` is the `older` of the page before it."""
+def changes(filters: Filters, *, before: str = "", count: int = 50) -> tuple[list[AnyChange], str]:
+    """Return a page of the changes, newest first, and what is `before` the next one; nothing if there is none."""
     place = _place(before)
     rows = _singles(filters, place, count + 1)
     listed: list[AnyChange] = [*_records(filters, place, count + 1), *map(UnrecordedChange.of_row, rows)]
@@ -96,7 +80,7 @@ def changes(filters: Filters, *, before: str = "", count: int = 50) -> ChangePag
     shown = listed[:count]
     older = "" if len(listed) <= count else "~".join(map(str, (shown[-1].made_at.isoformat(), *_order(shown[-1])[1:])))
     note(shown, rows)
-    return ChangePage(shown, older)
+    return shown, older
 
 
 def find(key: str) -> AnyChange | None:
@@ -376,4 +360,4 @@ def note(changes: Sequence[AnyChange], rows: Sequence[Any] = ()) -> None:
     for row in rows:
         one = ones.get(f"r{row.history_id}") or ones.get(str(row.change_id))
         if one is not None:
-            one.animal = AnimalChange(row.id, row.name, former_of(row), row)
+            one.animal = AnimalRow(row, former_of(row))

@@ -254,7 +254,7 @@ def _reached(change: Any) -> str:
 
 def _single(change: Any) -> str:
     former, row = change.animal.former, change.animal.row
-    name = _cut(change.animal.name)
+    name = _cut(row.name)
     if change.kind == Kind.RESTORE:
         return f"restored {name}"
     if row.history_type != "~":

@@ -22,22 +22,21 @@ class HistoryPage(NamedTuple):
 
     changes: list[Any]
     former: Any
-    newer: str
-    """The query of the page with newer changes; empty if there are none."""
+    is_first: bool
     older: str
+    """Where the page with older changes begins; empty if there are none."""
 
 
 def page_of(rows: Any, query: Any) -> HistoryPage:
-    """Return the page of these rows that a query asks for, `before=12` or `after=61`; the newest for any other."""
-    before = _before(rows, query)
+    """Return the page of these rows that a query asks for by `before=12`; the newest for any other."""
+    before = row_number(query.get("before", ""))
     changes, former = _part(rows, before, PER_PAGE)
     if before and not changes:
         return page_of(rows, {})
     undone = undoings(changes)
     for change in changes:
         change.undone_by = undone.get(change.history_id)
-    newer = f"after={changes[0].history_id}" if before else ""
-    return HistoryPage(changes, former, newer, f"before={changes[-1].history_id}" if former else "")
+    return HistoryPage(changes, former, not before, str(changes[-1].history_id) if former else "")
 
 
 def parts_of(rows: Any, size: int) -> Iterator[Part]:
@@ -52,13 +51,3 @@ def _part(rows: Any, before: int | None, size: int) -> Part:
     newest = rows.order_by("-history_id")
     found = list((newest.filter(history_id__lt=before) if before else newest)[: size + 1])
     return Part(found[:size], found[size] if len(found) > size else None)
-
-
-def _before(rows: Any, query: Any) -> int | None:
-    """Return the change that the page begins after, None for the newest page."""
-    after = row_number(query.get("after", ""))
-    if after is None:
-        return row_number(query.get("before", ""))
-    newer = rows.filter(history_id__gt=after).order_by("history_id").values_list("history_id", flat=True)
-    beyond: int | None = newer[PER_PAGE : PER_PAGE + 1].first()
-    return beyond

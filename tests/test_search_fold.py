@@ -99,7 +99,7 @@ def test_deleted_animals_are(keeper: Client, name: str, needle: str, is_found: b
     PetFactory(name=name).delete()
     PetFactory(name="Other", external_reference=name).delete()
     found = keeper.get("/admin/activity/", {"kind": "deletion", "q": needle}).context["changes"]
-    assert [change.animal.name for change in found] == (["Other", name] if is_found else [])
+    assert [change.animal.row.name for change in found] == (["Other", name] if is_found else [])
 
 
 PLACES: list[tuple[str, Callable[[str], Any], str]] = [

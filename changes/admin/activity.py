@@ -134,8 +134,8 @@ def export(request: Any) -> StreamingHttpResponse:
 def _lines(filters: log.Filters, reader: Any) -> Iterator[list[list[str]]]:
     before: str | None = ""
     while before is not None:
-        part = log.changes(filters, before=before, count=PART)
-        shown: list[Any] = part.changes
+        shown: list[Any]
+        shown, older = log.changes(filters, before=before, count=PART)
         describe(shown, reader)
         yield [
             [
@@ -152,7 +152,7 @@ def _lines(filters: log.Filters, reader: Any) -> Iterator[list[list[str]]]:
             ]
             for change in shown
         ]
-        before = part.older or None
+        before = older or None
 
 
 def _animals(wanted: dict[str, Any]) -> list[int] | None:

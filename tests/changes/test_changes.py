@@ -140,12 +140,11 @@ def test_changes_are_listed_page_by_page_whatever_they_are(rex: Pet, cats: Categ
     for size, pages in ((1, 5), (2, 3), (5, 1)):
         found, before = [], ""
         for _ in range(pages):
-            page = log.changes(log.Filters(), before=before, count=size)
-            found += page.changes
-            before = page.older
+            page, before = log.changes(log.Filters(), before=before, count=size)
+            found += page
         assert before == ""
         assert [
-            (each.key, each.kind, each.animal.name if each.animal else "", each.is_undone) for each in found
+            (each.key, each.kind, each.animal.row.name if each.animal else "", each.is_undone) for each in found
         ] == expected
     narrowed = {
         "kind": (log.Filters(kind=Kind.UNDO), [undo.key]),
@@ -154,7 +153,7 @@ def test_changes_are_listed_page_by_page_whatever_they_are(rex: Pet, cats: Categ
         "day": (log.Filters(day_to=DAY), []),
     }
     for filters, keys in narrowed.values():
-        assert [each.key for each in log.changes(filters).changes] == keys
+        assert [each.key for each in log.changes(filters)[0]] == keys
     assert [(row.row.name, row.former.name, row.now) for part in log.animals_in_parts(deleted) for row in part] == [
         ("Rex", "Rex", None),
         ("Tom", "Tom", None),

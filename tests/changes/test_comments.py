@@ -59,7 +59,7 @@ def test_it_is_kept_and_shown(staff: Client, pets: list[Pet], act: Callable[...,
     assert (exported[0].split(",")[-1], exported[1].split(",")[-1]) == ("comment", WHY)
 
 
-@pytest.mark.parametrize("comment", ["", "x" * 301, "\0"], ids=ascii)
+@pytest.mark.parametrize("comment", ["", "  ", "\0"], ids=ascii)
 def test_a_change_needs_none(staff: Client, pets: list[Pet], comment: str) -> None:
     mark(staff, pets[:1], comment=WHY)
     mark(staff, pets[1:], comment=comment)

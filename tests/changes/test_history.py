@@ -194,7 +194,7 @@ def renamed(rex: Pet, monkeypatch: pytest.MonkeyPatch) -> Pet:
 def links(client: Client, pet: Pet, query: str) -> dict[str, str]:
     return {
         rel: query.replace("&amp;", "&")
-        for rel, query in re.findall('rel="(prev|next)" href="([^"]+)"', page_of(client, pet, query))
+        for rel, query in re.findall('rel="(next)" href="([^"]+)"', page_of(client, pet, query))
     }
 
 
@@ -207,17 +207,11 @@ def test_pages_lead_to_each_other(staff: Client, renamed: Pet) -> None:
     second = links(staff, renamed, first)["next"]
     last = links(staff, renamed, second)["next"]
     assert [becomes(staff, renamed, page) for page in (first, second, last)] == [["5", "4"], ["3", "2"], ["1"]]
-    assert [list(links(staff, renamed, page)) for page in (first, second, last)] == [
-        ["next"],
-        ["prev", "next"],
-        ["prev"],
-    ]
-    newer = links(staff, renamed, last)["prev"]
-    assert becomes(staff, renamed, newer) == ["3", "2"]
-    assert becomes(staff, renamed, links(staff, renamed, newer)["prev"]) == ["5", "4"]
+    assert [list(links(staff, renamed, page)) for page in (first, second, last)] == [["next"], ["next"], []]
+    assert [">Newest</a>" in page_of(staff, renamed, page).replace("\n", "") for page in (first, last)] == [False, True]
 
 
-@pytest.mark.parametrize("query", ["before=1", "before=x", "before=" + "9" * 18, "after=" + "9" * 18, "after=", "p=2"])
+@pytest.mark.parametrize("query", ["before=1", "before=x", "before=" + "9" * 18, "after=1", "p=2"])
 def test_a_page_that_is_none_is_the_first(staff: Client, renamed: Pet, query: str) -> None:
     assert becomes(staff, renamed, f"?{query}") == ["5", "4"]
 

@@ -68,7 +68,7 @@ def merge(client: Client, category: Category, into: Category, **sent: Any) -> An
 
 
 def made() -> Any:
-    return log.changes(log.Filters(), count=1).changes[0]
+    return log.changes(log.Filters(), count=1)[0][0]
 
 
 def undo(client: Client, change: Change) -> list[str]:

@@ -74,7 +74,7 @@ class Store:
             {number: name for number, name in these.items() if number not in those}
             for these, those in ((self.categories, categories), (categories, self.categories))
         )
-        made = Made(rows, added, deleted, log.changes(log.Filters(), count=1).changes[0].key, undid)
+        made = Made(rows, added, deleted, log.changes(log.Filters(), count=1)[0][0].key, undid)
         self.made.append(made)
         if undid is not None:
             undid.undos.append(made)

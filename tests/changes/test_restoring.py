@@ -32,7 +32,7 @@ def restore(client: Client, number: int, **given: Any) -> Any:
 
 def listed(client: Client, needle: str = "") -> list[str]:
     changes = client.get(ACTIVITY, {"q": needle, "kind": "deletion"}).context["changes"]
-    return [change.animal.name for change in changes if not change.is_undone]
+    return [change.animal.row.name for change in changes if not change.is_undone]
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def activity(user: Any) -> dict[str, Any] | None:
     others = [part() for permission, part in OTHERS.items() if user.has_perm(permission)]
     events = []
     if user.has_perm("pets.view_pet"):
-        changes = log.changes(log.Filters(), count=MOST).changes
+        changes, _ = log.changes(log.Filters(), count=MOST)
         describe(changes, user)
         events = [Event(change.made_at, change=change) for change in changes]
     elif not others:
