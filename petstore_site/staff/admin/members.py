@@ -1,8 +1,6 @@
 """Staff accounts in the back office. A one-time password is shown once, in the response itself."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -36,8 +34,6 @@ from petstore_site.staff.grants import (
 )
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.tasks import sentence
-
-T = TypeVar("T")
 
 admin.site.unregister([User, EmailAddress, Authenticator])
 
@@ -93,10 +89,6 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
             .prefetch_related("groups", "authenticator_set")
             .annotate(is_invited=Exists(TemporaryPassword.objects.filter(user=OuterRef("pk"))))
         )
-
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> User | None:
-        """Return the account, which several parts of a page ask for."""
-        return _once(request, ("account", object_id), partial(super().get_object, request, object_id, from_field))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         page: Any = super().changelist_view(request, extra_context)
@@ -176,22 +168,22 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         unlock = self.admin_site.admin_view(self.unlock_view)
         return [path("<id>/unlock/", unlock, name="auth_user_unlock"), *super().get_urls()]
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        member: Any = self.get_object(request, object_id)
-        more: dict[str, Any] = {}
-        if member is not None:
+    def render_change_form(self, request: Any, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the form, and how the owner of an account signs in."""
+        member = context["original"]
+        if member and request.method != "GET":  # what was typed is in this one
+            member = self.get_queryset(request).filter(pk=member.pk).first()
+        if member:
             is_locked = bool(lockout.locked_of([member.get_username()]))
             factors = [*member.authenticator_set.all()]
             codes = next((one.wrap() for one in factors if one.type == Authenticator.Type.RECOVERY_CODES), None)
-            more = {
+            context |= {
                 "is_locked": is_locked,
                 "state": state_of(member, is_locked=is_locked),
                 "factors": [factor for factor in factors if factor.type != Authenticator.Type.RECOVERY_CODES],
                 "codes_left": codes and len(codes.get_unused_codes()),
             }
-        return super().change_view(request, object_id, form_url, (extra_context or {}) | more)
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Ask, and delete; say what to do instead if that is more than fits into a statement's deadline."""
@@ -289,15 +281,10 @@ def _name(member: User) -> str:
     return member.get_full_name() or member.get_username()
 
 
-def _can_edit(request: Any, member: User | None) -> bool:
-    return member is None or _once(request, ("may edit", member.pk), partial(may_edit, request.user, member))
-
-
-def _once(request: Any, what: tuple[str, Any], find: Callable[[], T]) -> T:
-    """Find it once for a page that only shows it; what changes something always looks again."""
-    if request.method != "GET":
-        return find()
-    kept: dict[Any, T] = request.__dict__.setdefault("found_once", {})
-    if what not in kept:
-        kept[what] = find()
-    return kept[what]
+def _can_edit(request: Any, member: Any) -> bool:
+    """Return whether the user may edit an account; a page that only shows it asks once."""
+    if member is None:
+        return True
+    if request.method != "GET" or not hasattr(member, "is_editable"):
+        member.is_editable = may_edit(request.user, member)
+    return bool(member.is_editable)
