@@ -1,6 +1,5 @@
 """JSON arrays and JSON lines, their values as exact as the API reads them (docs/decisions/0001)."""
 
-import itertools
 import json
 import math
 from collections import Counter
@@ -48,9 +47,10 @@ DECODER = json.JSONDecoder(
     parse_int=_integer, parse_float=_decimal, parse_constant=_no_constant, object_pairs_hook=_object
 )
 
-LONGEST_VALUE = 64 * 1024  # characters of one animal in a JSON array: what a request's body may have
-BLANKS = " \t\r\n"
-NOT_JSON = "Animal {:,} is not valid JSON, or has more than {:,} characters. It begins with {}."
+LARGEST_ARRAY = 8 * 1024 * 1024
+"""Characters of an array, which is held in memory as a whole."""
+
+TOO_LARGE = "A JSON array can have {:,} characters. Make it JSON lines, one object per line: jq -c .[] FILE"
 
 
 def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
@@ -71,74 +71,26 @@ def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
 
 
 def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
-    """Yield the elements of one array, holding hardly more than one of them."""
-    window, names = _Window(blocks), names_of_columns(how)
-    if window.take() != "[":
+    """Yield the elements of one array; raises `FileError`."""
+    text, names = "", names_of_columns(how)
+    for block in blocks:
+        text += block
+        if len(text) > LARGEST_ARRAY:
+            raise FileError(TOO_LARGE.format(LARGEST_ARRAY))
+    try:
+        animals = DECODER.decode(text)
+    except (ValueError, RecursionError) as error:
+        message = "The file is not valid JSON."
+        if isinstance(error, ValueOfJSONError):
+            message = f"The file has {error}."
+        elif isinstance(error, json.JSONDecodeError):
+            message = f"Line {error.lineno:,}, character {error.colno:,}: this is not valid JSON."
+        raise FileError(message) from None
+    if not isinstance(animals, list):
         message = "The file must be a JSON array of animals."
         raise FileError(message)
-    for number in itertools.count(1):
-        if number == 1 and window.peek() == "]":
-            window.take()
-            break
-        yield number, _cells(window.value(number), names, ignore_unknown=how.ignore_unknown)
-        if (behind := window.take()) == "]":
-            break
-        if behind != ",":
-            there = f"there is {quoted(behind + window.rest())}" if behind else "the file ends"
-            message = f"After animal {number:,}, there must be a comma or ], but {there}."
-            raise FileError(message)
-    if window.take():
-        message = "Nothing may follow the array."
-        raise FileError(message)
-
-
-class _Window:
-    """The part of a JSON text that was needed last, and where it is read on. Nothing is copied for a value."""
-
-    def __init__(self, blocks: Iterator[str]) -> None:
-        self._blocks, self._text, self._at = blocks, "", 0
-
-    def peek(self) -> str:
-        """Return the next character that is no blank, "" at the end of the file."""
-        while True:
-            while (character := self._text[self._at : self._at + 1]) and character in BLANKS:
-                self._at += 1
-            if character or not self._refill():
-                return character
-
-    def take(self) -> str:
-        """Return the next character that is no blank, and step behind it."""
-        character = self.peek()
-        self._at += 1
-        return character
-
-    def value(self, number: int) -> Any:
-        """Return the next value, the animal of this number, and step behind it; raises `FileError`."""
-        self.peek()
-        while True:
-            try:
-                value, end = DECODER.raw_decode(self._text, self._at)
-            except ValueOfJSONError as error:
-                message = f"Animal {number:,} has {error}."
-                raise FileError(message) from None
-            except (ValueError, RecursionError):
-                if len(self._text) - self._at <= LONGEST_VALUE and self._refill():
-                    continue
-                raise FileError(NOT_JSON.format(number, LONGEST_VALUE, quoted(self.rest()))) from None
-            if end == len(self._text) and self._refill():  # a number may go on in it
-                continue
-            self._at = end
-            return value
-
-    def rest(self) -> str:
-        """Return the beginning of what is not read yet, to show it."""
-        return self._text[self._at : self._at + LONGEST_VALUE]
-
-    def _refill(self) -> bool:
-        """Put the next block behind what is not read yet; return whether there was one."""
-        block = next(self._blocks, "")
-        self._text, self._at = self._text[self._at :] + block, 0
-        return bool(block)
+    for number, animal in enumerate(animals, 1):
+        yield number, _cells(animal, names, ignore_unknown=how.ignore_unknown)
 
 
 def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cells | DamagedRow:

@@ -10,6 +10,7 @@ import pytest
 
 from categories.models import Category
 from files import source
+from files.readers.json_text import TOO_LARGE
 from files.source import NO_TABLE
 from pets.models import ImportRun
 from tests.files.conftest import Import, catalogue, command, workbook
@@ -95,8 +96,7 @@ def test_what_is_given_is_not_found_out(run_import: Import, dogs: Category, cont
     assert catalogue()[0] == REX
 
 
-NOT_JSON = "Animal {} is not valid JSON, or has more than 65,536 characters. It begins with {}."
-BEHIND = "After animal 1, there must be a comma or ], but {}."
+NOT_JSON = "Line {}, character {}: this is not valid JSON."
 
 
 @pytest.mark.parametrize(
@@ -123,17 +123,16 @@ BEHIND = "After animal 1, there must be a comma or ], but {}."
         (gzip.compress(CSV.encode()), NO_TABLE),
         (b"PK\x03\x04 garbage", "The workbook cannot be read. Save it again as .xlsx, or as CSV."),
         (workbook(), "The sheet is empty."),
-        (b'[{"name": "Rex", "category": "Dogs"}', BEHIND.format("the file ends")),
-        (b'[{"name": "Rex"} {}]', BEHIND.format('there is "{}]"')),
-        (b'[{"name": "Rex", "age": NaN}]', "Animal 1 has NaN, which is not a JSON value."),
-        (b'[{"name": "NaN", "age": -Infinity}]', "Animal 1 has -Infinity, which is not a JSON value."),
-        (b'[\n{"name": "Rex", "category": "Dogs"},\n]', NOT_JSON.format(2, '"]"')),
-        (b'[\n{"name": "Rex" ,\n }]', NOT_JSON.format(1, '"{"name": "Rex" ,\ufffd }]"')),
-        (b'[\n{"name": "Rex', NOT_JSON.format(1, '"{"name": "Rex"')),
-        (b'[{"name": "R\nex"}]', NOT_JSON.format(1, '"{"name": "R\ufffdex"}]"')),
-        (b"[" * 100_000, NOT_JSON.format(1, f'"{"[" * 40}…"')),
-        (b'[{"name": "' + b"x" * 200_000 + b'"}]', NOT_JSON.format(1, f'"{{"name": "{"x" * 30}…"')),
-        (b"[] []", "Nothing may follow the array."),
+        (b'[{"name": "Rex", "category": "Dogs"}', NOT_JSON.format(1, 37)),
+        (b'[{"name": "Rex"} {}]', NOT_JSON.format(1, 18)),
+        (b'[{"name": "Rex", "age": NaN}]', "The file has NaN, which is not a JSON value."),
+        (b'[{"name": "NaN", "age": -Infinity}]', "The file has -Infinity, which is not a JSON value."),
+        (b'[\n{"name" "Rex"}]', NOT_JSON.format(2, 9)),
+        (b'[\n{"name": "Rex', NOT_JSON.format(2, 10)),
+        (b'[{"name": "R\nex"}]', NOT_JSON.format(1, 13)),
+        (b"[" * 100_000, "The file is not valid JSON."),
+        (b"[" + b" " * 2**23 + b"]", TOO_LARGE.format(2**23)),
+        (b"[] []", NOT_JSON.format(1, 4)),
         (b"x" * 1_100_000, "Line 1 is longer than 524,288 characters."),
         (
             b'name,category\n"' + b"x\n" * 600_000,

@@ -275,7 +275,7 @@ def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) ->
     assert told(run_import(in_two_cases, "--json", name="b.jsonl")) == [
         (1, "", "validation_failed", 'The field "name" is there twice.')
     ]
-    assert run_import(f"[{twice}]", name="a.json").error.startswith('Animal 1 has the field "name" twice.')
+    assert run_import(f"[{twice}]", name="a.json").error.startswith('The file has the field "name" twice.')
     both = run_import(json.dumps([{"name": "Rex", "category": "Dogs", "categoryId": dogs.pk}]), "--json", name="a.json")
     assert told(both) == [
         (1, "categoryId", "validation_failed", "categoryId and category say the same: give one of them.")
