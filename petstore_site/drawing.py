@@ -2,6 +2,7 @@
 
 import json
 from datetime import date
+from functools import cache
 from typing import Any
 
 from django import template
@@ -19,6 +20,7 @@ register.filter(naming.opening)
 
 
 @register.simple_tag
+@cache
 def icon(name: str) -> SafeString:
     """Return the icon of that name in icons.svg. It says nothing to screen readers: a word is beside it."""
     sprite = static("petstore/icons.svg")
