@@ -16,7 +16,6 @@ from typing import IO, cast
 from files.errors import FileError, UndecodableError
 from pets.models import STANDARD_INPUT
 
-FORMATS = ("csv", "json", "jsonl", "xlsx")
 LONGEST_LINE = 512 * 1024
 """Characters that a line, or a row of several lines, may have: a row takes up to 100 times as many bytes of memory."""
 
@@ -83,7 +82,7 @@ class Source:
         return start
 
     def format(self, encoding: str | None = None) -> str:
-        """Return the format that the beginning shows, one of `FORMATS`; raises `FileError` for what is no table."""
+        """Return the format that the beginning shows: csv, json, jsonl or xlsx; raises `FileError` for no table."""
         start = self.beginning()
         if start.startswith(b"PK\x03\x04"):
             return "xlsx"

@@ -21,7 +21,7 @@ def read(source: Source, how: Reading) -> Table:
 
 
 def _read(source: Source, how: Reading) -> Table:
-    kind = how.format or source.format(how.encoding)
+    kind = source.format(how.encoding)
     if kind == "xlsx":
         return read_workbook(source, how)
     encoding = source.encoding(how.encoding)
@@ -34,18 +34,14 @@ def _read(source: Source, how: Reading) -> Table:
 
 def first_rows(source: Source, how: Reading) -> FirstRows:
     """Return the first rows of a workbook, or of a file that is taken for CSV; raises `FileError`."""
-    if _is_workbook(source, how):
+    if source.format(how.encoding) == "xlsx":
         return first_sheet_rows(source, how)
     return first_csv_rows(source, source.encoding(how.encoding), how)
 
 
 def sheets(source: Source, how: Reading) -> list[Sheet]:
     """Return the sheets of a workbook that has several, as `sheets_of` does; raises `FileError`."""
-    return sheets_of(source, how) if _is_workbook(source, how) else []
-
-
-def _is_workbook(source: Source, how: Reading) -> bool:
-    return (how.format or source.format(how.encoding)) == "xlsx"
+    return sheets_of(source, how) if source.format(how.encoding) == "xlsx" else []
 
 
 def _unchanged(parts: Iterator[Row | Block], source: Source) -> Iterator[Row | Block]:

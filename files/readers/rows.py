@@ -44,7 +44,6 @@ class Block:
 class Reading:
     """How to read a file; None is found out from it."""
 
-    format: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
     sheet: str | None = None  # of a workbook; None is the first

@@ -46,7 +46,7 @@ def test_a_row_is_rejected_if_and_only_if_the_api_rejects_it(
     answers = [api.post("/v1/pets", json.dumps(row).encode()) for row in rows]
     by_api = {line: answer.json()["message"] for line, answer in enumerate(answers, 1) if answer.status_code != 201}
     text = "\n".join(json.dumps(row) for row in rows)
-    told = run_import(text, "--format", "jsonl", "--on-error", "skip", "--dry-run", "--json").json
+    told = run_import(text, "--on-error", "skip", "--dry-run", "--json").json
     by_import: dict[int, list[str]] = {}
     for error in told["errors"]:
         by_import.setdefault(error["line"], []).append(error["message"])

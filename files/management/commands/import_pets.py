@@ -20,7 +20,6 @@ from files.readers.rows import Reading
 from files.readers.separated import DELIMITERS
 from files.report import as_json, report
 from files.run import import_file
-from files.source import FORMATS
 from pets.columns import CATEGORY, HEADERS, REFERENCE, STATUS
 from pets.models import ImportState, PetStatus
 
@@ -63,7 +62,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--again": {"action": "store_true", "help": "Import a file that was imported before."},
 }
 READING: dict[str, dict[str, Any]] = {
-    "--format": {"choices": FORMATS, "help": "The kind of file."},
     "--encoding": {
         "type": _encoding,
         "metavar": "NAME",
