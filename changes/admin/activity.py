@@ -134,8 +134,8 @@ def export(request: Any) -> StreamingHttpResponse:
 def _lines(filters: log.Filters, reader: Any) -> Iterator[list[list[str]]]:
     before: str | None = ""
     while before is not None:
-        shown: list[Any]
-        shown, older = log.changes(filters, before=before, count=PART)
+        changes, older = log.changes(filters, before=before, count=PART)
+        shown: list[Any] = changes
         describe(shown, reader)
         yield [
             [
