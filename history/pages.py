@@ -1,6 +1,7 @@
 """A thing that has a history: its form, its history, undoing one edit, reading and restoring an old version."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -18,7 +19,7 @@ from simple_history.admin import SimpleHistoryAdmin
 from history.acting import acting
 from history.admin import OfficeAdmin
 from history.conflicts import MEANWHILE, SeenForm, latest_change
-from history.edits import NotUndoneError, before, labels, restore_version, undo_edit
+from history.edits import NotUndoneError, before, edited, labels, restore_version, undo_edit
 from history.paging import HistoryPage, page_of
 from history.times import to_the_minute
 from history.values import row_number, shown
@@ -56,18 +57,14 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
         context |= self.history_context(request, page) | (extra_context or {})
         return self.page(request, "history.html", **context)
 
-    def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
+    def history_context(self, _request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
         """Return what the template shows of the changes beside themselves: here, it notes in each what changed."""
-        self.set_history_delta_changes(request, [*page.changes, *filter(None, [page.former])])
+        for former, change in pairwise([page.former, *reversed(page.changes)]):
+            names = edited(former, change)
+            values = zip(labels(change, names), names, strict=True)
+            change.edits = [(label, shown(former, name), shown(change, name)) for label, name in values]
+            change.is_edit = bool(names) and {*names} <= {*self.undoable}
         return {}
-
-    def set_history_delta_changes(self, request: HttpRequest, page: Sequence[Any], **kwargs: Any) -> None:
-        """Let each change on the page know whether it changed only fields whose edits can be undone."""
-        super().set_history_delta_changes(request, page, **kwargs)
-        can_be = {capfirst(label) for label in labels(self.model, self.undoable)}
-        for change in page:
-            fields = {capfirst(str(delta["field"])) for delta in getattr(change, "history_delta_changes", [])}
-            change.is_edit = bool(fields) and change.history_type == "~" and fields <= can_be
 
     def said_of_change(self, obj: Any) -> tuple[str, str]:
         """Return what is said of a form that was saved, with a button that undoes it if it changed something."""

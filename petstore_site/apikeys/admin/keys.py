@@ -14,12 +14,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods
-from simple_history.models import DeletedObject
-from simple_history.template_utils import HistoricalRecordContextHelper
 
 from history.conflicts import SeenForm
 from history.pages import HistoryAdmin
-from history.times import NOTHING, to_the_minute
+from history.times import to_the_minute
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.admin.listing import KeyList, StateFilter
 from petstore_site.apikeys.models import APIKey, RotationError, Scope
@@ -140,17 +138,6 @@ class RotateForm(forms.Form):
     )
 
 
-class ChangeInWords(HistoricalRecordContextHelper):  # type: ignore[misc]  # the library has no types
-    """The values in the history before and after the arrow."""
-
-    def prepare_delta_change_value(self, change: Any, value: Any) -> Any:
-        """Return a time as the other pages write it, and a hyphen for nothing."""
-        if isinstance(value, datetime):
-            return to_the_minute(value)
-        is_nothing = value in {None, ""} or (isinstance(value, DeletedObject) and value.pk is None)
-        return NOTHING if is_nothing else super().prepare_delta_change_value(change, value)
-
-
 @admin.register(APIKey)
 class APIKeyAdmin(HistoryAdmin):
     """Keys are added, edited while active, rotated and revoked, and never deleted."""
@@ -219,9 +206,6 @@ class APIKeyAdmin(HistoryAdmin):
         if context["original"] is not None:
             context["overview"] = overview(context["original"].pk)
         return super().render_change_form(request, context, *args, **kwargs)
-
-    def get_historical_record_context_helper(self, _request: HttpRequest, historical_record: Any) -> ChangeInWords:
-        return ChangeInWords(self.model, historical_record)
 
     def save_model(self, request: Any, obj: APIKey, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         """Issue the key, or write what was edited and nothing else, such as a revocation a moment ago."""
