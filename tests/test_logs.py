@@ -48,8 +48,8 @@ def test_keys_with_another_prefix_too(monkeypatch: pytest.MonkeyPatch, prefix: s
     monkeypatch.setitem(keys.PREFIXES, "production", prefix)
     monkeypatch.setattr(logs, "SECRET", keys.secret_with([prefix]))
     key = keys.generate(prefix)
-    written = json.loads(logs.JSONFormatter().format(record(f"{start}{key.text} was sent")))["message"]
-    shown = f"{prefix}{key.key_id}***"
+    written = json.loads(logs.JSONFormatter().format(record(f"{start}{key} was sent")))["message"]
+    shown = f"{key[: len(prefix) + 8]}***"
     assert written in {f"{start}{shown} was sent", "Authorization: Bearer *** was sent"}
 
 

@@ -219,7 +219,7 @@ def _operations(key: str, deep: Mapping[str, str], rows: int) -> list[Operation]
     """Return the operations. The first four are reads whose body all servers share."""
     ids = random.Random(1).sample(range(1, rows + 1), min(rows, 997))
     read = partial(request, "GET")
-    newest, unknown = read("/v1/pets", key), read("/v1/pets", generate("pets_test_").text)
+    newest, unknown = read("/v1/pets", key), read("/v1/pets", generate("pets_test_"))
     post = request("POST", "/v1/pets", key, "Content-Type: application/json", body=NEW_PET)
 
     def unchanged(server: Server) -> list[bytes]:

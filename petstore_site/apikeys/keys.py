@@ -8,7 +8,6 @@ import re
 import secrets
 import string
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from hashlib import sha256
 from zlib import crc32
 
@@ -34,23 +33,10 @@ SECRET = secret_with(PREFIXES.values())
 BODY = re.compile(f"[0-9A-Za-z]{{{KEY_ID_LENGTH + SECRET_LENGTH + CHECKSUM_LENGTH}}}")
 
 
-@dataclass(frozen=True)
-class NewKey:
-    """A key that was just made: `key_id` and `digest` are stored, `text` is what the client keeps."""
-
-    key_id: str
-    text: str = field(repr=False)
-
-    @property
-    def digest(self) -> str:
-        return digest(self.text)
-
-
-def generate(prefix: str, *, key_id: str = "") -> NewKey:
+def generate(prefix: str, *, key_id: str = "") -> str:
     """Return a new random key; `key_id` is made up too unless one is given."""
-    key_id = key_id or generate_key_id()
-    start = prefix + key_id + _random_text(SECRET_LENGTH)
-    return NewKey(key_id=key_id, text=start + checksum(start))
+    start = prefix + (key_id or generate_key_id()) + _random_text(SECRET_LENGTH)
+    return start + checksum(start)
 
 
 def generate_key_id() -> str:

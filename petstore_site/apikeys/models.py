@@ -214,9 +214,10 @@ class APIKey(models.Model):
 
     def give_secret(self, *, key_id: str = "") -> str:
         """Give the unsaved key its id, random unless given, and its digest; return the whole key."""
-        new = keys.generate(settings.API_KEY_PREFIX, key_id=key_id)
-        self.key_id, self.digest, self.secret = new.key_id, new.digest, new.text
-        return new.text
+        self.secret = keys.generate(settings.API_KEY_PREFIX, key_id=key_id)
+        self.key_id = self.secret.removeprefix(settings.API_KEY_PREFIX)[: keys.KEY_ID_LENGTH]
+        self.digest = keys.digest(self.secret)
+        return self.secret
 
     def rotate(self, *, grace: timedelta, created_by: User | None = None) -> tuple["APIKey", str]:
         """Store a key that replaces this one and return it with its text; this one works for `grace` longer.

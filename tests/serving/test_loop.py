@@ -45,7 +45,7 @@ def door_with(driver: Any) -> Door:
 
 
 def authorized(method: str = "POST", length: int = 2, **headers: str) -> dict[str, Any]:
-    key = {"authorization": f"Bearer {generate('pets_test_').text}", "content_type": "application/json"}
+    key = {"authorization": f"Bearer {generate('pets_test_')}", "content_type": "application/json"}
     return scope("/v1/pets", method, content_length=str(length), **key | headers)
 
 
