@@ -19,7 +19,6 @@ from categories.models import Category
 from changes.models import AnyChange, Change, Kind, SelectedBlock, Selection, State
 from changes.plan import BLOCK, CHANGED, GONE, LEFT_LISTED
 from changes.write import change_animals, delete_animals
-from history.acting import acting
 from history.conflicts import latest_change_of_each
 from pets.columns import BY_NAME, NAMES
 from pets.models import Pet
@@ -100,16 +99,8 @@ def delete(seen: Versions, *, user: AbstractBaseUser) -> Change | None:
         made, now = bulk_plan(seen, "status", "", lock=True), timezone.now()
         if not made.changes:
             return None
-        change = Change.objects.create(
-            kind=Kind.DELETION,
-            user_id=user.pk,
-            who=acting().actor,
-            deleted=len(made.changes),
-            left=made.left,
-            left_count=len(made.left),
-            request_id=acting().request_id,
-            ended_at=now,
-        )
+        counts = {"deleted": len(made.changes), "left": made.left, "left_count": len(made.left)}
+        change = Change.begin(kind=Kind.DELETION, user_id=user.pk, state=State.DONE, ended_at=now, **counts)
         delete_animals([pet.pk for pet in made.changes], now, change)
     return change
 

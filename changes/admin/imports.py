@@ -1,5 +1,6 @@
 """Imports in Activity: their list, the files that are worked on now, and the reader's previews."""
 
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import F, Prefetch, Q, QuerySet
@@ -47,7 +48,8 @@ def imports(filters: log.Filters, needle: str, before: str, *, count: int) -> tu
     older = str(read[count - 1].pk) if len(read) > count else ""
     listed = read[:count]
     if not (before or needle or filters != log.Filters(kind=filters.kind)):
-        listed = sorted([*listed, *map(_not_begun, uploads().filter(run=None)[:count])], key=_began, reverse=True)
+        listed += map(_not_begun, uploads().filter(run=None)[:count])
+        listed.sort(key=attrgetter("started_at"), reverse=True)
     return listed, older
 
 
@@ -60,10 +62,6 @@ def _not_begun(upload: ImportUpload) -> Any:
 
 def _sender(upload: ImportUpload) -> str:
     return f"staff {upload.uploaded_by.get_username()}"
-
-
-def _began(run: ImportRun) -> Any:
-    return run.started_at
 
 
 def say(runs: list[Any], reader: Any) -> None:
