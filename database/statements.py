@@ -95,21 +95,13 @@ def add_in_two(addition: Addition, values: Mapping[str, Any]) -> Steps[int | Non
     return None
 
 
-def run(steps: Steps[T], run_one: Callable[[Any], Any] | None = None) -> T:
-    """Run the steps, each with `run_one` or on this thread's connection. Errors are raised in the steps."""
-    run_one = run_one or _run_one
+def run(steps: Steps[T]) -> T:
+    """Run the steps on this thread's connection, and return their result. Errors are raised in the steps."""
     try:
-        step = next(steps)
-        while True:
-            try:
-                outcome = run_one(step)
-            except Exception as error:  # noqa: BLE001 - the steps decide
-                step = steps.throw(error)
-            else:
-                step = steps.send(outcome)
+        run_async(steps, _run_one).send(None)  # it awaits nothing, so it ends at once
     except StopIteration as done:
         returned: T = done.value
-        return returned
+    return returned
 
 
 async def run_async(steps: Steps[T], run_one: Callable[[Any], Awaitable[Any]]) -> T:
@@ -128,7 +120,7 @@ async def run_async(steps: Steps[T], run_one: Callable[[Any], Awaitable[Any]]) -
         return returned
 
 
-def _run_one(step: Statement | Transaction) -> Any:
+async def _run_one(step: Statement | Transaction) -> Any:
     if isinstance(step, Transaction):
         with transaction.atomic():
             return run(step.steps)
