@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from difflib import get_close_matches
 from functools import cache
 from html import escape
 from typing import Any
@@ -27,8 +26,6 @@ from rest.responses import revalidate
 
 HTML = "text/html; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
-
-PAGES = ("landing", "docs", "guide", "clients", "changelog")
 
 
 @gzip_page
@@ -72,16 +69,11 @@ def security(_request: HttpRequest) -> HttpResponse:
     return HttpResponse(text, content_type=TEXT)
 
 
-def _addresses() -> list[str]:
-    return [*map(reverse, PAGES), *(reverse("error-help", args=[code]) for code in CODES)]
-
-
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Return a page with suggestions to a browser that asks for an unknown page of the portal, else an Error."""
+    """Return a page to a browser that asks for an unknown page of the portal, else an Error."""
     if not wants_page(request):
         return errors.not_found(request, exception)
-    near = get_close_matches(request.path, _addresses(), n=3, cutoff=0.5)
-    response = HttpResponseNotFound(_text("not_found", {"near": near}), content_type=HTML)
+    response = HttpResponseNotFound(_text("not_found", {}), content_type=HTML)
     response["Vary"] = "Accept"
     return response
 
