@@ -97,10 +97,14 @@ def events(rows: Sequence[Any], former: Any = None) -> list[HistoryEvent]:
 
 
 def _event(row: Any, before: Any) -> HistoryEvent:
-    is_edit = before is not None and row.history_type == "~"
-    changes = changes_between(before, row) if is_edit else {}
+    changes = _edits(before, row)
     verb = _verb(row, changes, is_back=before is not None)
     return HistoryEvent(row, verb, _icon(row, verb, changes), _mark(row), list(changes.values()))
+
+
+def _edits(before: Any, row: Any) -> dict[Column, ValueChange]:
+    """Return what a row changed, if it is no addition or deletion."""
+    return changes_between(before, row) if before is not None and row.history_type == "~" else {}
 
 
 def _verb(row: Any, changes: Mapping[Column, ValueChange], *, is_back: bool) -> str:
@@ -298,17 +302,13 @@ class AnimalInWords:
 def animals_in_words(rows: Sequence[AnimalRow], reader: Any) -> list[AnimalInWords]:
     """Return these animals in words, with the names that `reader` can see."""
     name_actors([row.since for row in rows], reader)
-    return [_animal_in_words(row) for row in rows]
-
-
-def _animal_in_words(of: AnimalRow) -> AnimalInWords:
-    row = of.row
-    is_edit = of.former is not None and row.history_type == "~"
-    changes = changes_between(of.former, row) if is_edit else {}
-    undone, otherwise = _since(of, changes)
-    return AnimalInWords(
-        row, [*changes.values()], of.now is not None, undone, otherwise, of.since if otherwise else None
-    )
+    in_words = []
+    for of in rows:
+        changes = _edits(of.former, of.row)
+        undone, otherwise = _since(of, changes)
+        since = of.since if otherwise else None
+        in_words.append(AnimalInWords(of.row, [*changes.values()], of.now is not None, undone, otherwise, since))
+    return in_words
 
 
 def _since(of: AnimalRow, changes: Mapping[Column, ValueChange]) -> tuple[str, list[str]]:

@@ -115,11 +115,8 @@ def _give(thing: Any, source: Any, names: Sequence[str], reason: str) -> None:
         with transaction.atomic():
             thing.save(update_fields=[*names, *stamps])
     except ValidationError as error:
-        raise NotUndoneError("Nothing changed. " + " ".join(map(_sentence, error.messages))) from error
+        sentences = [f"{capfirst(text.rstrip('.'))}." for text in error.messages]
+        raise NotUndoneError("Nothing changed. " + " ".join(sentences)) from error
     except IntegrityError as error:
         message = f"Nothing changed. {MEANWHILE}"
         raise NotUndoneError(message) from error
-
-
-def _sentence(text: str) -> str:
-    return f"{capfirst(text.rstrip('.'))}."

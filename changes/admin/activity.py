@@ -96,19 +96,15 @@ def index(request: HttpRequest) -> HttpResponse:
         context |= {"runs": runs, "findable": "file, animal or reference"}
     else:
         listed, context["older"] = log.changes(filters, before=before, count=PER_PAGE)
-        context |= {} if before else _on_top(request.user)
+        if not before:
+            changing, (working, previews) = _running(request.user), files(request.user)
+            context |= {"changing": changing, "running": [*changing, *working], "previews": previews}
         on_top = {change.key for change in context.get("changing", ())}
         context["changes"] = [change for change in listed if change.key not in on_top]
         names = describe(context["changes"], request.user, actors)
     people = sorted(((actor, names[actor][0]) for actor in actors), key=lambda pair: pair[1].casefold())
     template = "imports.html" if "runs" in context else "list.html"
     return page(request, template, **context, filters=filters, actors=people)
-
-
-def _on_top(reader: Any) -> dict[str, list[Any]]:
-    """Return the changes and all else that runs now, and the previews of the reader."""
-    changing, (working, previews) = _running(reader), files(reader)
-    return {"changing": changing, "running": [*changing, *working], "previews": previews}
 
 
 def _running(reader: Any) -> list[Any]:

@@ -138,7 +138,8 @@ class Job:
             try:
                 block = b""
                 parts = iter(response)
-                if not self._has_length() and (first := next(parts, b"")):
+                has_length = self._head and any(name.lower() == "content-length" for name, _ in self._head[1])
+                if not has_length and (first := next(parts, b"")):
                     self._send_part(first)  # the rest is made while it is sent, and may take long
                 for part in parts:
                     if len(block) >= BLOCK:
@@ -160,9 +161,6 @@ class Job:
 
     def _start(self, status: str, headers: list[tuple[str, str]], _error: Any = None) -> None:
         self._head = int(status[:3]), headers
-
-    def _has_length(self) -> bool:
-        return self._head is not None and any(name.lower() == "content-length" for name, _ in self._head[1])
 
     def _take_head(self) -> Head | None:
         head, self._head = self._head, None

@@ -136,7 +136,11 @@ def sentence(held: Iterable[str]) -> str:
     if not mine & ALL:
         return "Can't see or change anything yet."
     levels = levels_of(mine)
-    done = [_doing(task, mine) for task in TASKS.values() if levels[task.name] in {CHANGE, SOME}]
+    done = [
+        task.doing if levels[task.name] == CHANGE else f"{task.some(mine)} {task.name}"
+        for task in TASKS.values()
+        if levels[task.name] in {CHANGE, SOME}
+    ]
     seen = [task.name for task in TASKS.values() if levels[task.name] == SEE]
     never = [task.doing for task in TASKS.values() if not task.see and levels[task.name] == NO]
     unseen = [task.name for task in TASKS.values() if task.see and levels[task.name] == NO]
@@ -145,10 +149,6 @@ def sentence(held: Iterable[str]) -> str:
     others = [task.name for task in TASKS.values() if unmet.intersection(_split(each)[1] for each in task.see)]
     condition = f" This needs another role that can see {get_text_list(others, 'and')}." if others else ""
     return f"Can {_said(done, seen, 'and')}." + condition + (f" Can't {cannot}." if cannot else "")
-
-
-def _doing(task: Task, held: frozenset[str]) -> str:
-    return task.doing if task.level(held) == CHANGE else f"{task.some(held)} {task.name}"
 
 
 def _said(doing: list[str], seeing: list[str], word: str) -> str:

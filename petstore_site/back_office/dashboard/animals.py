@@ -20,10 +20,14 @@ def in_stock() -> dict[str, Any]:
         Figure(value, listed("pets_pet", status__exact=status))
         for status, value in zip(PetStatus.values, _sums(stocks), strict=True)
     ]
+    others = None
+    if rest := stocks[MOST:]:
+        label = f"{len(rest):,} other {'category' if len(rest) == 1 else 'categories'}"
+        others = Row(label, [*map(Figure, _sums(rest))])
     return {
         "statuses": STATUSES,
         "rows": [(row, list(row.bar(longest, STATUSES)), icon) for row, icon in rows],
-        "others": _others(stocks[MOST:]) if stocks[MOST:] else None,
+        "others": others,
         "totals": totals,
         "all": Figure(sum(figure.value for figure in totals), listed("pets_pet")),
     }
@@ -31,7 +35,3 @@ def in_stock() -> dict[str, Any]:
 
 def _sums(stocks: list[CategoryStock]) -> list[int]:
     return [sum(stock.counts[position] for stock in stocks) for position in range(len(STATUSES))]
-
-
-def _others(rest: list[CategoryStock]) -> Row:
-    return Row(f"{len(rest):,} other {'category' if len(rest) == 1 else 'categories'}", [*map(Figure, _sums(rest))])

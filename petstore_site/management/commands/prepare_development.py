@@ -51,7 +51,8 @@ class Command(StoreCommand):
         with suppress(CatalogueNotEmptyError):
             load_demo_catalogue()
         with transaction.atomic():  # only a secret that was printed is kept
-            address, key, password = _address(host, port), _first_key(), _first_password()
+            address, password = _address(host, port), _first_password()
+            key = None if APIKey.objects.exists() else APIKey.objects.issue(name=KEY_NAME)[1]
             here = "".join(f"{name}=… " for name in ("DATABASE_URL", "DATABASE_URL_FILE") if os.environ.get(name))
             login = f"{STAFF_NAME} / {password}     (shown this once)" if password else HAS_ACCOUNTS.format(here)
             shown = {"address": address, "key": key or KEY_WAS_SHOWN.format(here), "login": login}
@@ -64,10 +65,6 @@ def _address(host: str, port: str) -> str:
     """Return where a browser on this machine finds a service that listens on `host`."""
     reachable = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - only shown
     return f"http://[{reachable}]:{port}" if ":" in reachable else f"http://{reachable}:{port}"
-
-
-def _first_key() -> str | None:
-    return None if APIKey.objects.exists() else APIKey.objects.issue(name=KEY_NAME)[1]
 
 
 def _first_password() -> str | None:

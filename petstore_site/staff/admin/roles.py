@@ -140,7 +140,9 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
         """Return the names, not the rows that tie roles to people and permissions."""
         _, counts, lacking, protected = super().get_deleted_objects(objs, request)
-        return [f"{role.name}, which {_people(role.user_set.count())}" for role in objs], counts, lacking, protected
+        people = {role.name: role.user_set.count() for role in objs}
+        names = [f"{role}, which {n} {'person has' if n == 1 else 'people have'}" for role, n in people.items()]
+        return names, counts, lacking, protected
 
     def get_form(self, request: Any, obj: Group | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
         """Return a form that knows who sends it, and which role a new one begins as."""
@@ -190,10 +192,6 @@ def _is_built_in(role: Group | None) -> bool:
 
 def _can_edit(request: Any, role: Group | None) -> bool:
     return role is None or (not _is_built_in(role) and may_edit_role(request.user, role))
-
-
-def _people(count: int) -> str:
-    return f"{count} {'person has' if count == 1 else 'people have'}"
 
 
 def _start(request: Any) -> Group | None:
