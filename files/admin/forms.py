@@ -10,7 +10,7 @@ from django.conf import settings
 
 from files.doubts.encodings import LIKELY
 from files.errors import printable
-from files.matching import MOST_ENCODINGS, Choice, Match, header_of
+from files.matching import Choice, Match, header_of
 from files.page import SHOWN
 from files.readers.header import KNOWN, plain
 from files.readers.rows import AHEAD, Reading, covering
@@ -199,12 +199,6 @@ class ColumnsForm(forms.Form):
         chosen = self.match.how.encoding
         found = [(names[0], len(names) - 1, texts, chosen in names) for names, texts in self.match.encodings]
         return [(name, *LIKELY[name], same, texts, is_chosen) for name, same, texts, is_chosen in found]
-
-    def first_encodings(self) -> list[Any]:
-        return self.encodings()[:MOST_ENCODINGS]
-
-    def more_encodings(self) -> list[Any]:
-        return self.encodings()[MOST_ENCODINGS:]
 
     def names_kept(self) -> str:
         """Return how many names of known animals the likeliest encoding keeps; "" if there are none in the file."""
