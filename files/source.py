@@ -56,7 +56,6 @@ class Source:
         self.name = name
         self.raw = raw
         self.size = raw.seek(0, io.SEEK_END)
-        self._stamp = self._last_written()
 
     @cached_property
     def sha256(self) -> str:
@@ -64,8 +63,8 @@ class Source:
         return self._digest()
 
     def reject_changes(self) -> None:
-        """Raise `FileError` if the file is not what it was when it was opened and `sha256` was computed."""
-        if self._last_written() != self._stamp or self._digest() != self.sha256:
+        """Raise `FileError` if the file is not what it was when `sha256` was computed."""
+        if self._digest() != self.sha256:
             raise FileError(CHANGED)
 
     def open(self) -> IO[bytes]:
@@ -163,14 +162,6 @@ class Source:
         self.raw.seek(0)
         with _readable():
             return hashlib.file_digest(cast("io.BufferedReader", self.raw), "sha256").hexdigest()
-
-    def _last_written(self) -> tuple[int, int] | None:
-        """Return the size of the file and the time of its last change; None if it is in memory."""
-        try:
-            status = os.fstat(self.raw.fileno())
-        except OSError:
-            return None
-        return status.st_size, status.st_mtime_ns
 
 
 def _reject_long(lines: list[str], rest: str, before: int) -> None:
