@@ -1,28 +1,15 @@
 """JSON arrays and JSON lines, their values as exact as the API reads them (docs/decisions/0001)."""
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from files.errors import MALFORMED_JSON, FileError, quoted
 from files.readers.header import REMARKS, names_of_columns, plain, unknown_columns
 from files.readers.rows import Cells, DamagedRow, Reading, Row
 from pets.columns import HEADERS, REFERENCE
-
-
-def _integer(digits: str) -> int | Decimal:
-    """Return the integer; a `Decimal` for one so long that making an `int` of it would take long."""
-    return int(digits) if len(digits) <= 20 else Decimal(digits)
-
-
-def _decimal(text: str) -> Decimal | float:
-    try:
-        return Decimal(text)
-    except InvalidOperation:  # its exponent is beyond all bounds; what replaces it is rejected everywhere
-        return math.inf
 
 
 class ValueOfJSONError(ValueError):
@@ -43,9 +30,9 @@ def _no_constant(constant: str) -> NoReturn:
     raise ValueOfJSONError(message)
 
 
-DECODER = json.JSONDecoder(
-    parse_int=_integer, parse_float=_decimal, parse_constant=_no_constant, object_pairs_hook=_object
-)
+DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
+REJECTED = (ValueError, ArithmeticError, RecursionError)
+"""What it raises: also for an integer of more than 4,300 digits, and for an exponent beyond all bounds."""
 
 LARGEST_ARRAY = 8 * 1024 * 1024
 """Characters of an array, which is held in memory as a whole."""
@@ -61,7 +48,7 @@ def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
             continue
         try:
             value = DECODER.decode(text)
-        except (ValueError, RecursionError) as error:
+        except REJECTED as error:
             message = "The line is not valid JSON. It must be one object in { }, with all quotes, colons and commas."
             if isinstance(error, ValueOfJSONError):
                 message = f"The line has {error}."
@@ -79,7 +66,7 @@ def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
             raise FileError(TOO_LARGE.format(LARGEST_ARRAY))
     try:
         animals = DECODER.decode(text)
-    except (ValueError, RecursionError) as error:
+    except REJECTED as error:
         message = "The file is not valid JSON."
         if isinstance(error, ValueOfJSONError):
             message = f"The file has {error}."
