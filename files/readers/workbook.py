@@ -34,7 +34,7 @@ from pets.columns import HEADERS
 
 MOST_ROWS, MOST_COLUMNS = 2**20, 2**14  # of a sheet (Microsoft, "Excel specifications and limits")
 MOST_SHEETS = 50  # of a workbook that a person can choose from
-LONGEST_ROW = 1024 * 1024  # characters of all cells of a row
+LONGEST_ROW = 1024 * 1024  # characters of all cells of a row, each with `OF_CELL` more
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, ExpatError, LookupError, ValueError, ArithmeticError, OSError)
 
 
@@ -57,7 +57,6 @@ class _Row:
     number: int
     texts: list[str] = field(default_factory=list)  # without blank ones at the end
     wrong: dict[int, str] | None = None  # by column, why the text of a cell cannot be known
-    length: int = 0  # characters of all texts
     size: int = 0  # as `LARGEST_WAITING` counts it
 
 
@@ -90,10 +89,9 @@ class _Rows:
             row.wrong = row.wrong or {}
             row.wrong[column] = f"Cell {letters_of(column)}{number} {wrong}"
             size += len(wrong)
-        row.length += len(text)
-        if row.length > LONGEST_ROW:
-            raise FileError(TOO_LARGE)
         row.size += size
+        if row.size > LONGEST_ROW:
+            raise FileError(TOO_LARGE)
         self._size += size
 
     def _begun(self, number: int) -> _Row:
