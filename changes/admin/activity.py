@@ -53,10 +53,6 @@ class FilterForm(forms.Form):
     day_from = forms.DateField(required=False, label="From", widget=forms.DateInput({"type": "date"}))
     day_to = forms.DateField(required=False, label="To", widget=forms.DateInput({"type": "date"}))
 
-    def needle(self) -> str:
-        """Return what is searched for, after `filters`."""
-        return (self.cleaned_data.get("q") or "").strip()
-
     def filters(self) -> log.Filters:
         """Return it, without what makes no sense."""
         self.is_valid()
@@ -88,7 +84,7 @@ def index(request: HttpRequest) -> HttpResponse:
         context |= {"tabs": [(Kind.IMPORT, TABS[Kind.IMPORT])]}
     listed: list[Any]
     if filters.kind == Kind.IMPORT and may_see_imports(request.user):
-        runs, context["older"] = imports(filters, form.needle(), before, count=PER_PAGE)
+        runs, context["older"] = imports(filters, form.cleaned_data.get("q", ""), before, count=PER_PAGE)
         listed = [run.change for run in runs if run.change]
         log.note(listed)
         names = describe(listed, request.user, actors)
@@ -154,7 +150,7 @@ def _lines(filters: log.Filters, reader: Any) -> Iterator[list[list[str]]]:
 def _animals(wanted: dict[str, Any]) -> list[int] | None:
     """Return the IDs of the animals whose changes are wanted; None for those of all."""
     chosen = [wanted["animal"]] if wanted.get("animal") else None
-    needle = (wanted.get("q") or "").strip()
+    needle = wanted.get("q")
     if not needle:
         return chosen
     matching = log.animals_named(needle) | {number for number in [row_number(needle)] if number}

@@ -73,8 +73,7 @@ def say(runs: list[Any], reader: Any) -> None:
         run.url = page_of(run) if run.pk else _page_of_file(run.upload) if run.is_mine else ""
         run.kind, run.word = _state(run)
         run.has_counts = bool(run.pk) and run.state in {*IMPORTED, ImportState.DRY_RUN}
-        run.is_waiting = run.is_mine and run.state not in IMPORTED
-        run.open = _page_of_file(run.upload) if run.is_waiting else ""
+        run.open = _page_of_file(run.upload) if run.is_mine and run.state not in IMPORTED else ""
         run.rejects_url = _rejects(run.upload) if run.is_mine else ""
 
 

@@ -64,7 +64,7 @@ def _of(table: str, words: str) -> frozenset[str]:
 NOTHING = frozenset[str]()
 KEEP = "view add change delete"
 
-_TASKS = [
+TASKS = {task.name: task for task in [
     Task(
         "Animals", "Animals", "Change: add, edit, delete and restore, one or many",
         _of("pets.pet", "view"), _of("pets.pet", f"{KEEP} restore"), "edit animals",
@@ -88,12 +88,10 @@ _TASKS = [
     Task(
         "Roles", "Team", "Change: add, edit, delete", _of("auth.group", "view"), _of("auth.group", KEEP), "edit roles"
     ),
-]  # fmt: skip
-
-TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
+]}  # fmt: skip
 """All tasks by name, in the order of the pages."""
 
-ALL = NOTHING.union(*(task.all for task in _TASKS))
+ALL = NOTHING.union(*(task.all for task in TASKS.values()))
 
 
 SIGHT = ("view", "change")

@@ -112,10 +112,8 @@ class IssueForm(forms.ModelForm):
         """Reject a form that was already sent."""
         key_id = self.cleaned_data.get("issues")
         if key_id and APIKey.objects.filter(key_id=key_id).exists():
-            message = (
-                f"This form has issued key {key_id}, which is not shown again. To issue another key, reload the page."
-            )
-            raise ValidationError(message, code="sent_again")
+            issued = f"This form has issued key {key_id}, which is not shown again."
+            raise ValidationError(f"{issued} To issue another key, reload the page.", code="sent_again")
         return super().clean()
 
 
@@ -171,11 +169,9 @@ class APIKeyAdmin(HistoryAdmin):
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
         """Return the field of a column; of the expiry, one that asks for a day."""
-        return (
-            ExpiryField()
-            if db_field.name == "expires_at"
-            else super().formfield_for_dbfield(db_field, request, **kwargs)
-        )
+        if db_field.name == "expires_at":
+            return ExpiryField()
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
         return super().has_change_permission(request, obj) and (obj is None or obj.is_active)

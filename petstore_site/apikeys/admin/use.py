@@ -21,9 +21,8 @@ MOST = 20
 @permission_required("apikeys.view_keyusage", raise_exception=True)
 def usage(request: Any) -> HttpResponse:
     """Show the page."""
-    context = {"title": "Usage", "may_see_keys": request.user.has_perm("apikeys.view_apikey"), **_summary()}
-    shared = admin.site.each_context(request)
-    return TemplateResponse(request, "admin/apikeys/keyusage/summary.html", shared | context)
+    context = admin.site.each_context(request) | {"title": "Usage"} | _summary()
+    return TemplateResponse(request, "admin/apikeys/keyusage/summary.html", context)
 
 
 def _summary() -> dict[str, Any]:

@@ -84,16 +84,8 @@ def table(keys: Iterable[APIKey]) -> str:
 
 
 def _row(key: APIKey) -> tuple[str, ...]:
-    return (
-        key.key_id,
-        key.name,
-        key.scope,
-        key.rate_limit or "-",
-        moment(key.created_at),
-        moment(key.expires_at),
-        moment(key.last_used_at),
-        key.state,
-    )
+    times = map(moment, (key.created_at, key.expires_at, key.last_used_at))
+    return key.key_id, key.name, key.scope, key.rate_limit or "-", *times, key.state
 
 
 def add_key_id(parser: CommandParser) -> None:

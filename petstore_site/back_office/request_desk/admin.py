@@ -25,11 +25,11 @@ PASTED = re.compile(r"""(?i)^(?:.*x-request-id['"]?\s*[:=])?\s*['"]?([a-z0-9._-]
 
 
 KINDS = {
-    "": ("Errors", Q(status__gte=400)),
+    "errors": ("Errors", Q(status__gte=400)),
     "additions": ("Additions", Q(status__lt=400, method="POST")),
     "all": ("All", Q()),
 }
-"""The tabs: by the value in the query, what they are called and what is in them."""
+"""The tabs: by the value in the query, what they are called and what is in them. Without a value it is the first."""
 
 
 class SelectFilter(admin.SimpleListFilter):
@@ -61,7 +61,7 @@ class KindFilter(SelectFilter):
         return [(kind, label) for kind, (label, _) in KINDS.items()]
 
     def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
-        _, wanted = KINDS.get(self.value() or "", ("", Q(pk=None)))
+        _, wanted = KINDS.get(self.value() or "errors", ("", Q(pk=None)))
         return queryset.filter(wanted)
 
 
@@ -97,7 +97,7 @@ class RequestList(ChangeList):
         return [spec for spec in self.filter_specs if not isinstance(spec, KindFilter)]
 
     def here(self) -> str:
-        return str(self.params.get(KindFilter.parameter_name, ""))
+        return str(self.params.get(KindFilter.parameter_name) or "errors")
 
     def tabs(self) -> list[dict[str, Any]]:
         counts = self._counts()
@@ -105,8 +105,8 @@ class RequestList(ChangeList):
             {
                 "label": label,
                 "is_here": kind == self.here(),
-                "query": self.get_query_string({"kind": kind} if kind else {}, [PAGE_VAR, *([] if kind else ["kind"])]),
-                "count": counts.get(kind or "errors"),
+                "query": self.get_query_string({"kind": kind}, [PAGE_VAR]),
+                "count": counts.get(kind),
             }
             for kind, (label, _) in KINDS.items()
         ]
@@ -116,7 +116,7 @@ class RequestList(ChangeList):
             return {}
         listed: Any = self.root_queryset
         counted: dict[str, int] = listed.order_by().aggregate(
-            **{kind or "errors": Count("pk", filter=wanted) for kind, (_, wanted) in KINDS.items()}
+            **{kind: Count("pk", filter=wanted) for kind, (_, wanted) in KINDS.items()}
         )
         return counted
 
@@ -167,7 +167,6 @@ class RequestRecordAdmin(RecordAdmin):
             "listed": f"{LISTED:,}",
             "kept": KEPT.days,
             "form": DeskForm(),
-            "may_see_keys": request.user.has_perm("apikeys.view_apikey"),
         }
         return super().changelist_view(request, more | (extra_context or {}))
 
@@ -189,6 +188,5 @@ class RequestRecordAdmin(RecordAdmin):
             "most_found": MOST_FOUND,
             "most_records": f"{MOST_RECORDS:,}",
             "kept": KEPT.days,
-            "may_see_keys": request.user.has_perm("apikeys.view_apikey"),
         }
         return self.page(request, "desk.html", **context)
