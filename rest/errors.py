@@ -175,7 +175,8 @@ def error_response(code: ErrorCode, message: str = "", *, retry_after: int | Non
 def error_result(error: APIException) -> Result:
     """Convert what an operation or a check raised into an Error."""
     code = _code_of(error)
-    message = _message_of(error, code)
+    is_plain = isinstance(error, (MethodNotAllowed, Throttled))
+    message = ("" if is_plain else " ".join(_sentences(error.detail))) or code.meaning
     headers = {"Link": code.help_link}
     if challenge := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
@@ -208,12 +209,6 @@ def _code_of(error: APIException) -> ErrorCode:
     if isinstance(error, ValidationError):
         return ErrorCode.VALIDATION_FAILED
     return CODE_OF_STATUS.get(error.status_code, ErrorCode.BAD_REQUEST)
-
-
-def _message_of(error: APIException, code: ErrorCode) -> str:
-    if isinstance(error, (MethodNotAllowed, Throttled)):
-        return code.meaning
-    return " ".join(_sentences(error.detail)) or code.meaning
 
 
 def _sentences(detail: Any, field: str = "") -> list[str]:
