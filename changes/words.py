@@ -99,7 +99,8 @@ def events(rows: Sequence[Any], former: Any = None) -> list[HistoryEvent]:
 def _event(row: Any, before: Any) -> HistoryEvent:
     changes = _edits(before, row)
     verb = _verb(row, changes, is_back=before is not None)
-    return HistoryEvent(row, verb, _icon(row, verb, changes), _mark(row), list(changes.values()))
+    mark = {"+": "good", "-": "bad"}.get(row.history_type) or ("info" if _is_one_of_many(row) else "")
+    return HistoryEvent(row, verb, _icon(row, verb, changes), mark, list(changes.values()))
 
 
 def _edits(before: Any, row: Any) -> dict[Column, ValueChange]:
@@ -141,10 +142,6 @@ def _icon(row: Any, verb: str, changes: Mapping[Column, ValueChange]) -> str:
     if _is_one_of_many(row):
         return "file-up" if row.import_run_id else "layers"
     return "plus" if row.history_type == "+" else "tags" if [*changes] == [CATEGORY] else "pencil"
-
-
-def _mark(row: Any) -> str:
-    return {"+": "good", "-": "bad"}.get(row.history_type) or ("info" if _is_one_of_many(row) else "")
 
 
 def changes_between(before: Any, after: Any) -> dict[Column, ValueChange]:

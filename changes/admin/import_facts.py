@@ -33,12 +33,13 @@ def facts(request: Any, run: ImportRun) -> dict[str, Any]:
     """Return what the templates show of the file, to its sender with the rejected rows."""
     kept = ImportUpload.objects.filter(run=run, uploaded_by=request.user.pk).defer("content")
     is_kept = run.rejected or run.state in {ImportState.DRY_RUN, ImportState.RUNNING}
+    is_listed = run.created and run.state in STANDING and may_see_animals(request)
     return {
         "badge": BADGES[run.state],
         "seconds": round(run.seconds),
         "categories": Category.objects.filter(pk__in=run.new_categories),
         "asked_for": _asked_for(run),
-        "added": list_of_added(run) if may_see_animals(request) else "",
+        "added": reverse("admin:pets_pet_changelist", query={"import_run": run.pk}) if is_listed else "",
         "upload": kept.first() if is_kept and request.user.has_perm("pets.add_importrun") else None,
     }
 
@@ -46,12 +47,6 @@ def facts(request: Any, run: ImportRun) -> dict[str, Any]:
 def page_of(run: ImportRun) -> str:
     """Return the address of the page of an import: that of its change, if it changed something."""
     return reverse("admin:activity_change", args=[run.change_id or f"i{run.pk}"])
-
-
-def list_of_added(run: ImportRun) -> str:
-    """Return the address of the list of the animals that it added, if there are some."""
-    is_some = run.state in STANDING and run.created
-    return reverse("admin:pets_pet_changelist", query={"import_run": run.pk}) if is_some else ""
 
 
 def _asked_for(run: ImportRun) -> str:
