@@ -227,7 +227,11 @@ class APIKey(models.Model):
         """
         with transaction.atomic():
             self.refresh_from_db(from_queryset=APIKey.objects.locked())
-            self._check_rotation()
+            if not self.is_active:
+                raise RotationError(f"Key {self.key_id} is {self.state} and cannot be rotated; issue a new one.")
+            if self.replaced_by is not None:
+                new_id = self.replaced_by.key_id
+                raise RotationError(f"Key {self.key_id} was already replaced; rotate {new_id} instead.")
             now = timezone.now()
             new = APIKey(
                 name=self.name,
@@ -254,12 +258,6 @@ class APIKey(models.Model):
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])
         return True
-
-    def _check_rotation(self) -> None:
-        if not self.is_active:
-            raise RotationError(f"Key {self.key_id} is {self.state} and cannot be rotated; issue a new one.")
-        if self.replaced_by is not None:
-            raise RotationError(f"Key {self.key_id} was already replaced; rotate {self.replaced_by.key_id} instead.")
 
 
 def in_days(at: datetime) -> str:

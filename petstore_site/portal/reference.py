@@ -73,7 +73,7 @@ def _operation(path: str, method: str, operation: Schema) -> dict[str, Any]:
         "id": operation["operationId"],
         "method": method.upper(),
         "path": path,
-        "path_html": _path(path),
+        "path_html": SafeString(re.sub(r"(\{\w+\})", r'<span class="var">\1</span>', escape(path))),
         "tag": operation["tags"][0],
         "summary": operation["summary"],
         "description": html_of(operation["description"]),
@@ -90,11 +90,6 @@ def _operation(path: str, method: str, operation: Schema) -> dict[str, Any]:
         "sample": samples.sample(operation["summary"], example),
         "responses": list(_response_examples(responses)),
     }
-
-
-def _path(path: str) -> SafeString:
-    marked = re.sub(r"(\{\w+\})", r'<span class="var">\1</span>', escape(path))
-    return SafeString(marked)
 
 
 def _parameter_groups(operation: Schema, path_values: dict[str, Any]) -> Iterator[dict[str, Any]]:

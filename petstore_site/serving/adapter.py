@@ -47,7 +47,8 @@ class Adapter:
         Raises `OverloadError`, `UnknownOutcomeError`, and `DatabaseError` if trying again would not help.
         """
         place = self._routes.find(request.path)
-        if place is None or _is_unusual(request):
+        has_origin = "origin" in request.headers and settings.CORS_ALLOWED_ORIGINS
+        if place is None or request.method == "OPTIONS" or has_origin or not request.host:
             return None
         request.route, request.argument = place
         begin_request(request.id)
@@ -80,12 +81,6 @@ class Adapter:
         response = self._finish(request, result.status, result.headers, render_json(result.data))
         self._observe(record_of(request, response.status, result.code, result.message))
         return response
-
-
-def _is_unusual(request: Request) -> bool:
-    """Return whether a request is for Django."""
-    has_origin = "origin" in request.headers and settings.CORS_ALLOWED_ORIGINS
-    return request.method == "OPTIONS" or bool(has_origin) or not request.host
 
 
 # --- The queue before a few threads or connections --------------------------------------------------------------------
