@@ -12,6 +12,7 @@ from files.readers.rows import Reading
 from files.rejects import SHOWN, Reject
 from pets.models import ImportRun, ImportState
 
+MOST_ROWS, MOST_REJECTED = 500_000, 10_000  # of a page: so many errors are a mistake in all rows
 REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
 
 
@@ -27,7 +28,6 @@ class Options:
     accept_ids: bool = False  # also if most rows make another animal of the one with their id
     keep_blanks: bool = True  # a blank cell leaves the animal as it is; else it is cleared
     skip_errors: bool = False
-    max_errors: int | None = None
     rejects: Path | None = None
     accept_near: bool = False  # also references that look like another animal's
     accept_references: bool = False  # also references and names that look like the work of a spreadsheet
@@ -36,7 +36,6 @@ class Options:
     report_missing: bool = False  # list the animals of the catalogue that are not in the file
     allow_empty: bool = False  # a file without a row is imported; else it is rejected, as it is likely cut short
     again: bool = False  # the same file may be imported a second time
-    most_rows: int | None = None  # a file with more is rejected
     for_page: bool = False  # keep what the first rows do, and ask about references that look like another animal's
 
     def as_json(self) -> dict[str, Any]:

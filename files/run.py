@@ -16,7 +16,7 @@ from files.checking import ACCEPT, Check, errors_of
 from files.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError, UndecodableError
 from files.lock import only_import
 from files.matching import by_profile, with_encodings
-from files.options import REJECTED, Options, Outcome, Sender
+from files.options import MOST_REJECTED, MOST_ROWS, REJECTED, Options, Outcome, Sender
 from files.progress import Progress
 from files.readers import read
 from files.readers.rows import Block, Cells, DamagedRow
@@ -107,7 +107,7 @@ class _Import:
         if options.rejects is not None:
             rejects = RejectsFile(options.rejects, table, formula_safe=safe)
             files.callback(rejects.close)
-        at_most = options.max_errors if options.skip_errors else None
+        at_most = MOST_REJECTED if options.for_page else None
         shown = MOST_SHOWN if options.for_page else SHOWN
         self.rejects = Rejects(rejects, at_most=at_most, shown=shown)
         self.saving = False  # whether all is written and the COMMIT is next, or was sent
@@ -197,12 +197,11 @@ class _Import:
 
     def _rows(self) -> Iterator[RowValues | ColumnValues]:
         """Yield what will be staged, in blocks of rows where they allow it."""
-        most = self.options.most_rows
         for part in self.table.parts:
             stop_if_asked()
             rows = len(part.cells) if isinstance(part, Block) else 1
-            if most is not None and self.progress.rows + rows > most:
-                message = f"The file has more than {most:,} rows."
+            if self.options.for_page and self.progress.rows + rows > MOST_ROWS:
+                message = f"The file has more than {MOST_ROWS:,} rows."
                 raise FileError(message)
             if not isinstance(part, Block):
                 yield from self._row(*part)

@@ -29,8 +29,6 @@ LARGEST_WORKBOOK = 32 * 1024 * 1024  # bytes that are unpacked of an XLSX file. 
 MATCHED = ("encoding", "delimiter", "header_row", "columns", "defaults")
 """What is found out or chosen of how a file is read."""
 
-MOST_ROWS = 500_000
-MOST_REJECTED = 10_000  # rows with errors: so many are a mistake in all of them
 KEPT = timedelta(days=1)
 
 PART = 1024 * 1024  # bytes of a file in one row: the database's driver holds three times as many
@@ -133,8 +131,6 @@ def options_of(upload: ImportUpload) -> Options:
         ignore_ids=chosen.get("ignore_ids", False),
         keep_blanks=chosen["blank"] == "keep",
         skip_errors=True,
-        max_errors=MOST_REJECTED,
-        most_rows=MOST_ROWS,
         accept_names=False,
         for_page=True,
     )

@@ -11,11 +11,11 @@ from django.conf import settings
 from files.doubts.encodings import LIKELY
 from files.errors import printable
 from files.matching import Choice, Match, header_of
+from files.options import MOST_ROWS
 from files.page import SHOWN
 from files.readers.header import KNOWN, plain
 from files.readers.rows import AHEAD, Reading, covering
 from files.readers.workbook import letters_of
-from files.uploads import MOST_ROWS
 from files.values import ForeignValue, MatchedColumn
 from pets.columns import CATEGORY, CATEGORY_ID, ID, STATUS
 from pets.models import PetStatus

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes.models import Change
-from files import queue, uploads
+from files import queue
 from files.lock import only_import
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.files.test_admin_imports import ADD, again, confirm, ended, send, sent, why
@@ -271,7 +271,7 @@ def test_someone_who_lost_the_right_meanwhile_imports_nothing(category: Category
 def test_a_file_with_more_rows_than_can_be_imported_here(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploads, "MOST_ROWS", 1_000)
+    monkeypatch.setattr("files.run.MOST_ROWS", 1_000)
     assert "The file has more than 1,000 rows." in send(staff, rows(1_001)).content.decode()
     assert send(staff, rows(1_000)).context["run"].created == 1_000
 

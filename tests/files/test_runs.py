@@ -53,8 +53,6 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
         "force_categories": False,
         "ignore_ids": False,
         "keep_blanks": False,
-        "max_errors": None,
-        "most_rows": None,
         "for_page": False,
         "profile": None,
         "reading": asdict(Reading()),
