@@ -8,7 +8,6 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from petstore_site.portal.views import PAGES
 from tests.protocol.nginx import Nginx, running_nginx
 from tests.server import Answer, Gunicorn, bearer, free_port, patiently, running_server, send
 
@@ -151,9 +150,8 @@ def followed(page: Answer) -> list[str]:
 
 
 @in_one
-@pytest.mark.parametrize("name", PAGES)
-def test_every_link_of_the_portal_leads_somewhere(port: int, name: str) -> None:
-    path = {"landing": "/", "docs": "/docs/"}.get(name, f"/docs/{name}/")
+@pytest.mark.parametrize("path", ["/", "/docs/", "/docs/guide/", "/docs/clients/", "/docs/changelog/"])
+def test_every_link_of_the_portal_leads_somewhere(port: int, path: str) -> None:
     page = get(port, BASE + path)
     assert page.status == 200
     paths = followed(page)
