@@ -106,8 +106,4 @@ class LikeAny(Lookup):
 def add_fold(connection: Any, **_signal: Any) -> None:
     """Give a new connection to SQLite the function `search_fold`."""
     if connection.vendor == "sqlite":
-        connection.connection.create_function("search_fold", 1, _fold_column, deterministic=True)
-
-
-def _fold_column(text: str | None) -> str | None:
-    return None if text is None else fold(text)
+        connection.connection.create_function("search_fold", 1, lambda text: text and fold(text), deterministic=True)

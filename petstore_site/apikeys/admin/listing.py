@@ -18,11 +18,10 @@ DAYS = 14
 """Days of use beside each key, today included; its line ends yesterday, because today is not over."""
 
 ALL = "all"
-ROTATING = "rotating"
 TABS: dict[str, tuple[str, Callable[[APIKeyQuerySet], APIKeyQuerySet]]] = {
     KeyState.ACTIVE: ("Active", lambda keys: keys.active()),
     KeyState.EXPIRING: ("Expiring", lambda keys: keys.expiring_within(SOON)),
-    ROTATING: ("Rotating", lambda keys: keys.active().exclude(replaced_by=None)),
+    "rotating": ("Rotating", lambda keys: keys.active().exclude(replaced_by=None)),
     "ended": ("Ended", lambda keys: keys.ended()),
     ALL: ("All", lambda keys: keys.all()),
 }
