@@ -53,11 +53,6 @@ class AnimalUndo(NamedTuple):
         """Return by column what it has after it."""
         return {**self.former, **self.values}
 
-    @property
-    def left(self) -> list[Any]:
-        """Return it as a record lists what is left."""
-        return [self.animal, self.name, self.reason]
-
 
 def source(change: AnyChange) -> tuple[str, int]:
     """Return the column of the history, and its value, that the rows of this change have."""

@@ -214,7 +214,7 @@ def _undo_block(
         _restore_categories(ready, change, undo)
         _write(ready, undo)
         plan += ready
-    left = [step.left for step in plan if step.reason]
+    left = [[step.animal, step.name, step.reason] for step in plan if step.reason]
     undo.left = [*undo.left, *left][:LEFT_LISTED]
     undo.left_count += len(left)
     undo.passed += len(rows)
