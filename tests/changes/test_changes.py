@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from categories.models import Category
 from changes import log
@@ -12,8 +13,10 @@ from changes import undo as undoing
 from changes.bulk import Target, begin, delete, select
 from changes.models import Change, Kind, State, UnrecordedChange
 from changes.preview import undo_plan
+from changes.write import change_animals
 from history.acting import identify
 from history.edits import NotUndoneError
+from pets.columns import NAMES
 from pets.models import Pet
 from tests.factories import PetFactory
 from tests.pets.office import seen
@@ -159,3 +162,17 @@ def test_changes_are_listed_page_by_page_whatever_they_are(rex: Pet, cats: Categ
         ("Tom", "Tom", None),
     ]
     assert log.animals_named("rexy") == {rex.pk}
+
+
+def test_references_that_moved_on_move_back(rex: Pet) -> None:
+    """Each waits for that of the animal before it."""
+    rex.external_reference = "R-1"
+    rex.save()
+    moved = [rex, *(PetFactory(external_reference=f"R-{number}") for number in (2, 3))]
+    change = Change.begin(changed=3, state=State.DONE)
+    for number, pet in reversed([*enumerate(moved, 2)]):
+        values = {name: getattr(pet, name) for name in NAMES} | {"external_reference": f"R-{number}"}
+        change_animals({pet.pk: values}, timezone.now(), change)
+    undone = undoing.undo(change)
+    assert (undone.changed, undone.left) == (3, [])
+    assert [Pet.objects.get(pk=pet.pk).external_reference for pet in moved] == ["R-1", "R-2", "R-3"]
