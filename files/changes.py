@@ -59,16 +59,9 @@ def planned_for_page(doubtful: Iterable[int]) -> Iterator[RowPlan]:
 
 
 def _planned(which: str) -> Iterator[RowPlan]:
-    categories = names_of_categories()
+    categories = dict(Category.objects.values_list("pk", "name"))
     for line, pet_id, by_id, *values in stream(f"{PLANNED} {which}"):
         yield RowPlan(line, pet_id, bool(by_id), cells_of(values, categories, is_new=pet_id is None))
-
-
-def names_of_categories() -> dict[int, str]:
-    """Return the names by id; those of deleted categories are the last they had."""
-    past = Category.history.order_by("history_id").values_list("id", "name")
-    deleted = past.exclude(id__in=Category.objects.values("pk"))
-    return dict(deleted) | dict(Category.objects.values_list("pk", "name"))
 
 
 def cells_of(values: list[Any], categories: dict[int, str], *, is_new: bool) -> dict[str, Cell]:
