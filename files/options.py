@@ -31,7 +31,7 @@ class Options:
     rejects: Path | None = None
     accept_near: bool = False  # also references that look like another animal's
     accept_references: bool = False  # also references and names that look like the work of a spreadsheet
-    accept_names: bool = True  # also names of new animals that look wrong
+    accept_names: bool = False  # also names of new animals that look wrong, about which a page asks
     dry_run: bool = False
     report_missing: bool = False  # list the animals of the catalogue that are not in the file
     allow_empty: bool = False  # a file without a row is imported; else it is rejected, as it is likely cut short

@@ -278,7 +278,7 @@ class _Import:
         if changes.altered.count and not (self.options.accept_references or dry_run):
             message = f"{altered(changes)}. Take the values from the file as it was before. {IF_RIGHT}"
             raise ImportRejectedError(message)
-        if changes.misread.count and not (self.options.accept_names or dry_run):
+        if changes.misread.count and self.options.for_page and not (self.options.accept_names or dry_run):
             message = f"{misread(changes)}. Nothing changed. Import them as they are, or send the file again."
             raise ImportRejectedError(message)
         return changes

@@ -131,6 +131,5 @@ def options_of(upload: ImportUpload) -> Options:
         ignore_ids=chosen.get("ignore_ids", False),
         keep_blanks=chosen["blank"] == "keep",
         skip_errors=True,
-        accept_names=False,
         for_page=True,
     )

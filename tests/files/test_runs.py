@@ -43,7 +43,7 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
     assert run.finished_at >= run.started_at
     assert run.options == {
         "accept_ids": False,
-        "accept_names": True,
+        "accept_names": False,
         "accept_near": False,
         "accept_references": False,
         "again": False,
