@@ -195,10 +195,6 @@ class FileFormat(StrEnum):
     XLSX = "xlsx"
 
 
-ENDINGS = {f".{file_format}": file_format for file_format in FileFormat} | {".ndjson": FileFormat.JSONL}
-"""What the name of a file may end in."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Form:
     """How animals are written down."""

@@ -16,7 +16,7 @@ from categories.names import validate_name
 from categories.similar import Similar
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
-from files.export import ENDINGS, HEADINGS, IMPORTED, FileFormat, Form, TooManyAnimalsError, write_pets
+from files.export import HEADINGS, IMPORTED, FileFormat, Form, TooManyAnimalsError, write_pets
 from files.management.base import counting
 from files.new_file import BLOCK, FileInTheWayError, WholeFile
 from pets.models import Pet, PetStatus
@@ -35,7 +35,7 @@ class Command(StoreCommand):
         parser.add_argument(
             "file",
             metavar="FILE",
-            help="Its name ends in .csv, .jsonl, .ndjson or .xlsx. - is standard output.",
+            help="Its name ends in .csv, .jsonl or .xlsx. - is standard output.",
         )
         parser.add_argument(
             "--format",
@@ -131,10 +131,9 @@ def _form(options: dict[str, Any]) -> Form:
     file, wanted = options["file"], options["format"]
     if os.path.isdir(file):  # noqa: PTH112 - `Path.is_dir` raises for a folder in a closed one
         _end(f"{file} is a folder. Name a new file in it.")
-    named = FileFormat.CSV if file == STANDARD_OUTPUT else ENDINGS.get(PurePath(file.lower()).suffix)
-    file_format = wanted or named
-    if file_format is None:
-        _end(f"{file} does not end in .csv, .jsonl, .ndjson or .xlsx. Add --format.")
+    file_format = wanted or ("csv" if file == STANDARD_OUTPUT else PurePath(file.lower()).suffix[1:])
+    if file_format not in {*FileFormat}:
+        _end(f"{file} does not end in .csv, .jsonl or .xlsx. Add --format.")
     try:
         return Form(
             file_format=FileFormat(file_format),
