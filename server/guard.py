@@ -75,14 +75,15 @@ class Guard(HttpToolsProtocol):
             self._deadline = self.loop.call_later(HEAD_SECONDS, self.close)
 
     def _fail(self, error: BaseException) -> None:
-        """Reject what is no request. For the application, the client of a malformed body has gone."""
-        if self._in_message and not self._in_head:
-            if not self._is_active or self.cycle.response_started:
-                self.close()
-                return
-            self.cycle.disconnected = True
+        """Reject what is no request. For the application, a body that is malformed or ends early is cut."""
+        if self._in_head or not self._in_message:
+            self.reject(error)
+        elif self._is_active:
+            self.scope["state"]["is_cut"] = self._is_held = True
+            self.cycle.keep_alive = False
             self.cycle.message_event.set()
-        self.reject(error)
+        else:
+            self.close()
 
     def on_message_begin(self) -> None:
         if self._in_message or self._is_held:

@@ -18,10 +18,10 @@ from tests.server import ROOT
 SERVER = {
     "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol": {
         "client", "cycle", "expect_100_continue", "flow", "headers", "loop", "on_response_complete", "parser",
-        "shutdown", "timeout_keep_alive_handler", "transport", "url",
+        "scope", "shutdown", "timeout_keep_alive_handler", "transport", "url",
     },
     "uvicorn.protocols.http.httptools_impl:RequestResponseCycle": {
-        "disconnected", "keep_alive", "message_event", "response_complete", "response_started", "transport",
+        "keep_alive", "message_event", "response_complete", "transport",
     },
     "uvicorn.config:Config": {"app", "timeout_graceful_shutdown"},
     "uvicorn:Server": {"should_exit"},

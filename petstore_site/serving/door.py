@@ -137,7 +137,12 @@ class Door:
         self._fixed = {scheme: fixed_headers(scheme) for scheme in ("http", "https")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.respond(Request(scope), receive, send)
+        async def part() -> dict[str, Any]:
+            """Return the next part of the body. What the guard cuts ends as if the client had gone."""
+            message = await receive()
+            return {"type": "http.disconnect"} if scope.get("state", {}).get("is_cut") else message
+
+        await self.respond(Request(scope), part, send)
 
     async def respond(self, request: Request, receive: Receive, send: Send) -> None:
         body = Body(request, receive)
