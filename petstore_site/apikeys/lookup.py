@@ -90,7 +90,7 @@ class KeyCache:
             if answer is not None:
                 return answer, False
             answer = self._answers[text] = Future()
-        answer.set_running_or_notify_cancel()  # no caller that is canceled cancels it for the others
+            answer.set_running_or_notify_cancel()  # no caller that is canceled cancels it for the others
         return answer, True
 
     @contextmanager
