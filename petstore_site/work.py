@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import takewhile
 
 from django.db import DatabaseError, connection
-from django.db.models import Min
+from django.db.models import F, Min
 from django.utils import timezone
 
 from changes import undo as undoing
@@ -96,7 +96,7 @@ class WorkLoop:
         ):
             undoing.stop(change.pk, f"{who(change.who)} can no longer do this, so it was stopped.")
         else:
-            Change.objects.filter(pk=change.pk).update(kills=change.kills + 1)  # until the block is done, or fails
+            Change.objects.filter(pk=change.pk).update(kills=F("kills") + 1)  # until the block is done, or fails
             goes_on = undoing.advance(change.pk)
             if not goes_on or self._blocks % TIDY == 0:
                 with suppress(DatabaseError):  # the nightly recount does it too
