@@ -99,11 +99,14 @@ class Source:
         return marked or given or "utf-8"
 
     def is_text_in(self, encoding: str) -> bool:
-        """Return whether all its bytes fit an encoding."""
+        """Return whether all its bytes fit an encoding; raises `FileError` for what cannot be read at all."""
+        decoder, file = codecs.getincrementaldecoder(encoding)(), self.open()
         try:
-            for _ in self.blocks(encoding):
-                pass
-        except FileError:
+            with _readable():
+                while block := file.read(BLOCK):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
             return False
         return True
 
