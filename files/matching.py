@@ -13,7 +13,7 @@ from django.db.models import Q
 from files.doubts.encodings import LIKELY, OF_SEVERAL_BYTES, readings
 from files.errors import FileError, HeaderError, ImportRejectedError, UndecodableError, quoted
 from files.readers import first_rows, read, sheets
-from files.readers.header import KNOWN, REMARKS, WORDS, named, plain
+from files.readers.header import KNOWN, REMARKS, WORDS, named, names_of_columns, plain
 from files.readers.rows import CoveredCells, FirstRows, Reading, Sheet, Table
 from files.source import Source
 from files.values import MatchedColumn, Vocabulary, matched_columns
@@ -34,7 +34,8 @@ SHORT_ID = re.compile("[1-9][0-9]{0,17}")
 
 MOST_READ, MOST_REFERENCES = 200, 2_000  # cells, or rows, by which an encoding is suggested, and their references
 MOST_ENCODINGS, MOST_NAMED = 3, 5  # that a page shows at once, and a message
-UPDATE = "Send it in the back office to update the profile. --ignore-unknown-columns leaves out new columns."
+UPDATE = "Send it in the back office to update the profile."
+LEAVE_OUT = " --ignore-unknown-columns leaves out what is no column of ours."
 
 
 class SheetColumn(NamedTuple):
@@ -269,12 +270,13 @@ def by_profile(source: Source, how: Reading, name: str) -> Reading:
 def _complete(source: Source, how: Reading, known: KnownSupplier) -> Reading:
     """Return how the file is read; raises `FileError` if its supplier had other columns."""
     titles = next(cells for line, cells in first_rows(source, known.how).rows if line == known.how.header_row)
-    new = [] if how.ignore_unknown else [titles[at] for at in known.new]
+    ours = names_of_columns(how)
+    new = [titles[at] for at in known.new if not how.ignore_unknown or plain(titles[at]) in ours]
     what = [f"has new columns: {named(new)}"] if new else []
     what += [f"lacks {named(known.missing)}"] if known.missing else []
     if what:
         message = f"The file {' and '.join(what)}. {quoted(known.supplier)} is known with other columns. {UPDATE}"
-        raise FileError(message)
+        raise FileError(message + LEAVE_OUT * bool(new))
     return known.how
 
 
