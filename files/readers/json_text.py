@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from files.errors import MALFORMED_JSON, FileError, quoted
 from files.readers.header import REMARKS, names_of_columns, plain, unknown_columns
@@ -16,13 +16,19 @@ class ValueOfJSONError(ValueError):
     """What Python's reader takes and JSON does not have (RFC 8259, sections 4 and 6)."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+class Ambiguous(NamedTuple):
+    """An object that has a name twice: which value counts is not known."""
+
+    twice: str
+    fields: dict[str, Any]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Ambiguous:
     fields = dict(pairs)
-    if len(fields) < len(pairs):
-        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-        message = f"the field {quoted(twice)} twice"
-        raise ValueOfJSONError(message)
-    return fields
+    if len(fields) == len(pairs):
+        return fields
+    ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+    return Ambiguous(twice, fields)
 
 
 def _no_constant(constant: str) -> NoReturn:
@@ -34,10 +40,10 @@ DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant, obj
 REJECTED = (ValueError, ArithmeticError, RecursionError)
 """What it raises: also for an integer of more than 4,300 digits, and for an exponent beyond all bounds."""
 
-LARGEST_ARRAY = 8 * 1024 * 1024
-"""Characters of an array, which is held in memory as a whole."""
+LARGEST_ARRAY = 3 * 512 * 1024
+"""Characters of an array. It is held in memory as a whole, and can take 40 times as much there."""
 
-TOO_LARGE = "A JSON array can have {:,} characters. Make it JSON lines, one object per line: jq -c .[] FILE"
+TOO_LARGE = "A JSON array can have {:,} characters. `jq -c '.[]' FILE` makes it JSON lines, one object per line."
 
 
 def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
@@ -73,14 +79,13 @@ def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
         elif isinstance(error, json.JSONDecodeError):
             message = f"Line {error.lineno:,}, character {error.colno:,}: this is not valid JSON."
         raise FileError(message) from None
-    if not isinstance(animals, list):
-        message = "The file must be a JSON array of animals."
-        raise FileError(message)
     for number, animal in enumerate(animals, 1):
         yield number, _cells(animal, names, ignore_unknown=how.ignore_unknown)
 
 
 def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cells | DamagedRow:
+    if isinstance(value, Ambiguous):
+        return DamagedRow(f"The field {quoted(value.twice)} is there twice.", [value.fields], MALFORMED_JSON)
     if not isinstance(value, dict):
         return DamagedRow("The row must be a JSON object.", [value])
     cells = {names.get(name) or names.get(plain(name), name): each for name, each in value.items()}

@@ -10,7 +10,7 @@ import pytest
 
 from categories.models import Category
 from files import source
-from files.readers.json_text import TOO_LARGE
+from files.readers.json_text import LARGEST_ARRAY, TOO_LARGE
 from files.source import NO_TABLE
 from pets.models import ImportRun
 from tests.files.conftest import Import, catalogue, command, workbook
@@ -131,7 +131,7 @@ NOT_JSON = "Line {}, character {}: this is not valid JSON."
         (b'[\n{"name": "Rex', NOT_JSON.format(2, 10)),
         (b'[{"name": "R\nex"}]', NOT_JSON.format(1, 13)),
         (b"[" * 100_000, "The file is not valid JSON."),
-        (b"[" + b" " * 2**23 + b"]", TOO_LARGE.format(2**23)),
+        (b"[" + b" " * LARGEST_ARRAY + b"]", TOO_LARGE.format(LARGEST_ARRAY)),
         (b"[] []", NOT_JSON.format(1, 4)),
         (b"x" * 1_100_000, "Line 1 is longer than 524,288 characters."),
         (

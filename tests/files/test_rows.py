@@ -270,12 +270,14 @@ def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) ->
     twice = '{"name": "Rex", "category": "Dogs", "name": "Max"}'
     in_two_cases = twice.replace('"name": "Max', '"NAME": "Max')
     assert told(run_import(twice, "--json", name="a.jsonl")) == [
-        (1, "", "malformed_json", 'The line has the field "name" twice.')
+        (1, "", "malformed_json", 'The field "name" is there twice.')
     ]
     assert told(run_import(in_two_cases, "--json", name="b.jsonl")) == [
         (1, "", "validation_failed", 'The field "name" is there twice.')
     ]
-    assert run_import(f"[{twice}]", name="a.json").error.startswith('The file has the field "name" twice.')
+    assert told(run_import(f"[{twice}]", "--json", name="a.json")) == [
+        (1, "", "malformed_json", 'The field "name" is there twice.')
+    ]
     both = run_import(json.dumps([{"name": "Rex", "category": "Dogs", "categoryId": dogs.pk}]), "--json", name="a.json")
     assert told(both) == [
         (1, "categoryId", "validation_failed", "categoryId and category say the same: give one of them.")

@@ -73,6 +73,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "many names": lambda: OBJECT + b"{" + b",".join(b'"%d": []' % number for number in range(40_000)) + b"}\n",
     "a long value": lambda: OBJECT + (b'{"name": "' + "\U0001f600".encode() * 520_000 + b'"}\n') * 30,
     "long rows of a workbook": lambda: workbook(["name", "category"], *[["x" * 32_000] * 30] * 120),
+    "an array": lambda: b"[" + b"[1e1]," * 260_000 + b"1]",
     "new categories": categories_of_letters,
 }
 
