@@ -29,7 +29,7 @@ from history.paging import HistoryPage
 from history.times import NOTHING
 from history.values import row_number
 from pets.admin import filters, listing, views
-from pets.columns import ON_PAGES
+from pets.columns import CATEGORY, ON_PAGES
 from pets.models import Pet, PetStatus
 from pets.serializers import PetSerializer
 
@@ -193,6 +193,7 @@ class PetAdmin(ChangesAdmin):
             "may_restore": _may_restore(request),
             "undo": reverse("admin:activity_undo", args=[last.change_id or f"r{last.pk}"]),
             "categories": Category.objects.all(),
+            "typed": [(each.title, typed[each.attribute]) for each in ON_PAGES if each is not CATEGORY],
             "add": f"{reverse('admin:pets_pet_add')}?{urlencode(typed)}" if is_saved else "",
         }
         page = self.page(request, "was_deleted.html", **context)

@@ -145,6 +145,7 @@ def test_a_deleted_animal_is_named_and_what_was_typed_is_kept(staff: Client, rex
     assert answer.status_code == 404
     assert "“Rex” was deleted after you opened it." in page
     assert "Restore</button>" in page
+    assert "<dt>Name</dt><dd>Other</dd>" in page
     typed = {"name": "Other", "status": "sold", "category": rex.category_id, "external_reference": "", **CELLS}
     assert f'href="{escape(f"{PETS}add/?{urlencode(typed)}")}"' in page
 
