@@ -145,8 +145,10 @@ def _write_xlsx(rows: Rows, form: "Form", out: BinaryIO, progress: Counter) -> i
             with archive.open(_entry(SHEET), "w") as sheet:
                 written = _write_batches(rows, sheet, encode, progress, before=before)
                 sheet.write(END_OF_ROWS + after)
-        except RuntimeError:  # it has more than 2 GiB, and would need an extension that Excel asks to repair
-            raise TooManyAnimalsError from None
+        except RuntimeError as error:
+            if "zip64" not in str(error):
+                raise
+            raise TooManyAnimalsError from None  # of 2 GiB: Excel asks to repair what has that extension
     if written > MOST_ANIMALS:  # some were added meanwhile
         raise TooManyAnimalsError
     return written

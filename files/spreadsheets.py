@@ -7,7 +7,7 @@ from io import StringIO
 from typing import Any
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
-"""A cell that begins with one of these is given a `'` before it by `--formula-safe`, and loses that on the way back.
+"""A cell that begins with one of these gets a `'` before it by `--for-spreadsheets`, and loses it on the way back.
 
 The first six are those of OWASP, "CSV Injection"; `'` itself is there so that every text differs from its guarded form.
 """

@@ -39,7 +39,7 @@ def noting(*, shown: bool) -> Iterator[Note]:
         def note(*, phase: str, rows: int, left: float, share: float = 1) -> None:
             if bar is not None:
                 bar.n = share if rows else 0
-                about = f", about {left:.0f} s left" if left > 0 else ""
+                about = f", about {left:.0f} s{' left' if phase == 'read' else ''}" if left > 0 else ""
                 bar.set_description_str(f"{PHASES[phase]}: {rows:,} rows{about} ")
 
         yield note

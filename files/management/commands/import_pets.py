@@ -117,7 +117,10 @@ READING: dict[str, dict[str, Any]] = {
         "choices": PetStatus.values,
         "help": "The status of new animals whose rows have none; without it they are available.",
     },
-    "--formula-safe": {"action": "store_true", "help": "Drop the ' that export_pets --formula-safe put before cells."},
+    "--formula-safe": {
+        "action": "store_true",
+        "help": "Drop the ' that export_pets --for-spreadsheets put before cells.",
+    },
 }
 ROWS: dict[str, dict[str, Any]] = {
     "--create-categories": {
