@@ -146,7 +146,7 @@ def _write_xlsx(rows: Rows, form: "Form", out: BinaryIO, progress: Counter) -> i
                 written = _write_batches(rows, sheet, encode, progress, before=before)
                 sheet.write(END_OF_ROWS + after)
         except RuntimeError as error:
-            if "zip64" not in str(error):
+            if type(error) is not RuntimeError:  # zipfile's own
                 raise
             raise TooManyAnimalsError from None  # of 2 GiB: Excel asks to repair what has that extension
     if written > MOST_ANIMALS:  # some were added meanwhile
