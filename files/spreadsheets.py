@@ -46,7 +46,7 @@ def unescape(text: str) -> str:
 
 
 def csv_lines(batch: Sequence[Sequence[Any]]) -> bytes:
-    """Return lines that are, byte for byte, what PostgreSQL's COPY would write."""
+    """Return the rows as CSV, with quotes where they are needed, and line feeds."""
     text = StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(batch)
     return text.getvalue().encode()

@@ -13,7 +13,7 @@ from pets.columns import HEADERS, REFERENCE
 
 
 class ValueOfJSONError(ValueError):
-    """What Python's reader takes and JSON does not have (RFC 8259, sections 4 and 6)."""
+    """What Python's reader takes and JSON does not have: `NaN` and the infinities (RFC 8259, section 6)."""
 
 
 class Ambiguous(NamedTuple):
