@@ -46,11 +46,22 @@ def _mirror() -> list[str]:
     return [site for site, _, suite in (line.partition(" ") for line in indexes) if suite == SUITE][:1]
 
 
-def wheels() -> Path:
-    """Return the folder with the locked packages for each Python, got by pip as it is set up on this machine."""
-    for version in PYTHONS:
+def released(version: str) -> str:
+    """Return the commit of a release."""
+    return run("git", "log", "-1", "--format=%H", "--grep", f"^Release {version}$").strip()
+
+
+def wheels(*older: str) -> Path:
+    """Return the folder with the locked packages for each Python, got by pip as it is set up on this machine.
+
+    With those of older releases, for Debian's Python.
+    """
+    requirements = (ROOT / "requirements/base.txt").read_text()
+    wanted = [(version, requirements) for version in PYTHONS]
+    wanted += [(PYTHONS[0], run("git", "show", f"{released(each)}:requirements/base.txt")) for each in older]
+    for version, text in wanted:
         locked = FOLDER / "locked.txt"
-        locked.write_text(_locked(version))
+        locked.write_text(_locked(version, text))
         run(
             sys.executable, "-m", "pip", "download", "--quiet", "--require-hashes", "--no-deps", "--only-binary", ":all:",
             "--python-version", version, "--requirement", locked, "--dest", WHEELS,
@@ -58,10 +69,10 @@ def wheels() -> Path:
     return WHEELS
 
 
-def _locked(python: str) -> str:
+def _locked(python: str, requirements: str) -> str:
     """Return what is locked for this Python, without conditions: pip would hold them against the one that runs it."""
     kept = []
-    for entry in re.split(r"^(?=\w)", (ROOT / "requirements/base.txt").read_text(), flags=re.MULTILINE):
+    for entry in re.split(r"^(?=\w)", requirements, flags=re.MULTILINE):
         first, line_end, rest = entry.partition(" \\\n")
         package, _, condition = first.partition(" ; ")
         if not condition or Marker(condition).evaluate({"python_full_version": python}):

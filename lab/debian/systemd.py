@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.server import ROOT
 
-from lab.debian.base import FOLDER, releases, wheels
+from lab.debian.base import FOLDER, released, releases, run, wheels
 from lab.debian.machine import CommandError, Machine, blocks
 from lab.rehearsals.callers import Callers, Connect, encrypted, plain
 from lab.rehearsals.stage import RehearsalError, expect, say, timed
@@ -22,6 +22,7 @@ from lab.trial.programs import wait_until
 HOST = "petstore.example"
 FIRST, NEXT, BROKEN = "9.0.0", "9.1.0", "9.2.0"
 COUNT = 6
+ANIMALS = 1_000_000
 WAIT_SECONDS = 1.0
 """A response that takes longer had to wait for something."""
 
@@ -99,14 +100,12 @@ class Store(Machine):
         return int(self.run(f'runuser -u postgres -- psql --dbname petstore --tuples-only --command "{count}"'))
 
 
-def install(store: Store) -> None:
-    """By hand, steps 1 to 5, and the first category and the first key."""
-    get, database, settings, prepare, start = BY_HAND
-    written = re.findall(r"get (\S+) &&", get)[0]
+def install(store: Store, version: str) -> None:
+    """By hand, steps 1 to 5, as the guide of that release says, and the first category and the first key."""
+    guide = run("git", "show", f"{released(version)}:docs/install.md")
+    get, database, settings, prepare, start = blocks("By hand", guide)
     store.run(
-        get.replace("apt-get install", "apt-get install --yes")
-        .replace("REPOSITORY", "/repository")
-        .replace(written, FIRST)
+        re.sub(r"apt-get install .+", f"apt-get install --yes {PACKAGES}", get).replace("REPOSITORY", "/repository")
     )
     password = secrets.token_urlsafe(16)
     store.guide(re.sub(r"(?m)^(.*\\password)", rf"printf '{password}\\n{password}\\n' | \1", database))
@@ -120,13 +119,31 @@ def install(store: Store) -> None:
         store.run(f"umask 077; cat >/etc/petstore/{name} <<'END'\n{text}END\n")
     store.guide(prepare)
     store.guide(start)
-    expect(store.release() == FIRST, "Another release serves.")
-    store.run("printf 'name,category,status\\nBella,Dogs,available\\n' >/root/animals.csv")
+    expect(store.release() == version, "Another release serves.")
+    store.run(f"(echo name,category,status; seq {ANIMALS} | sed 's/.*/Bella &,Dogs,sold/') >/root/animals.csv")
     store.guide(
         "manage environment create_admin anna; manage environment import_pets /root/animals.csv --create-categories"
     )
     issued = store.guide('manage environment issue_api_key "Partner shop" --rate-limit 1000000/min --secret-only')
     store.key = issued.strip().splitlines()[-1]
+
+
+def upgrade(store: Store) -> None:
+    """Upgrade from 1.x, as the guide says."""
+    check, link = DEPLOY
+    version = f"VERSION={FIRST}\n"
+    prepare = check.replace(check.splitlines()[0], version)
+    callers = store.callers(plain(8000, 60))
+    with callers.calling(), timed("migrated"):
+        store.guide(f"{prepare}\nmanage migrator migrate\n{BY_HAND[3].splitlines()[-1]}")
+    callers = store.callers(plain(8000, 60))
+    with callers.trying(COUNT):
+        start = f"systemctl stop petstore; cd /opt/petstore; {BY_HAND[4]}"
+        with timed("stopped and started"):
+            store.guide(version + link.replace("systemctl restart petstore", start))
+        time.sleep(2)
+    say(f"responses: {dict(callers.responses)}, the slowest after {max(callers.seconds):.1f} s")
+    expect(store.release() == FIRST, "The old release serves.")
 
 
 def restart(store: Store) -> None:
@@ -245,16 +262,20 @@ def alternate(store: Store) -> None:
 
 
 STEPS: tuple[Callable[[Store], None], ...] = (
-    restart, kill_worker, kill_master, deploy, deploy_broken, lose_folder, run_jobs, stop, lose_power, alternate,
+    upgrade, restart, kill_worker, kill_master, deploy, deploy_broken, lose_folder, run_jobs, stop, lose_power, alternate,
 )  # fmt: skip
 
 
 def main() -> int:
-    """Run them one after the other, and return the exit status. On SIGTERM they clean up first."""
+    """Run them one after the other, and return the exit status. On SIGTERM they clean up first.
+
+    The store begins with the release that is named, or with 1.6.0.
+    """
+    old = sys.argv[1] if len(sys.argv) > 1 else "1.6.0"
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     repository = releases(FOLDER / "repository", FIRST, NEXT, BROKEN, broken=BROKEN)
-    with Store(wheels=wheels(), repository=repository) as store:
-        install(store)
+    with Store(wheels=wheels(old), repository=repository) as store:
+        install(store, old)
         return 1 if sum([_fails(step, store) for step in STEPS]) else 0
 
 
