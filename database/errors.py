@@ -95,6 +95,11 @@ def failure_of(error: BaseException) -> Failure | None:
     return BROKEN if isinstance(error, (OperationalError, InterfaceError)) else None
 
 
+def is_away(error: BaseException) -> bool:
+    """Return whether the database is away or busy: the same may succeed later, unless its statement took too long."""
+    return failure_of(error) is not None and sqlstate(error) != STATEMENT_TIMED_OUT
+
+
 def described(error: BaseException) -> str:
     """Return the error for the log: its SQLSTATE (SQLite: the name of its code), or that the connection broke.
 

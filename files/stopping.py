@@ -33,12 +33,12 @@ _stop: ContextVar[Stop | None] = ContextVar("_stop", default=None)
 
 
 @contextmanager
-def stoppable(*, parent: int | None = None) -> Iterator[None]:
+def stoppable(*, with_parent: bool = False) -> Iterator[None]:
     """In this block the first SIGINT or SIGTERM raises KeyboardInterrupt, unless `too_late` was called.
 
-    So does the end of the process `parent`, if that is given. Must be entered by the main thread.
+    So does the end of the parent process, if that is wanted. Must be entered by the main thread.
     """
-    stop = Stop(parent)
+    stop = Stop(os.getppid() if with_parent else None)
     token = _stop.set(stop)
     before = {number: signal.signal(number, stop) for number in SIGNALS}
     try:

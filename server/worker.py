@@ -13,7 +13,6 @@ from uvicorn_worker import UvicornWorker
 
 from server.guard import Guard
 
-LEAVING = 3  # seconds after which a signal ends long work, even if the database keeps it waiting
 LAST_SECONDS = 0.05  # that a worker waits after its last response, which is logged and counted a moment later
 STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
@@ -68,5 +67,3 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
     def handle_exit(self, _signal: int, _frame: object) -> None:
         self.alive = False
         self._server.should_exit = True
-        if self.work:
-            signal.alarm(LEAVING)

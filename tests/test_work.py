@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from petstore_site import work
+from changes import attempts
 from tests.server import Gunicorn, manage, migrated_database, until
 
 KILLS = int(os.environ.get("PETSTORE_KILLS", "3"))
@@ -81,7 +81,8 @@ print(json.dumps({
 KILL = """
 import os
 from django.db import connection
-from petstore_site.work import KILLS, WorkLoop
+from changes.attempts import KILLS
+from petstore_site.work import WorkLoop
 def die(execute, sql, *rest):
     if "INSERT INTO pets_petchange" in sql:
         os.kill(os.getpid(), 9)
@@ -266,7 +267,7 @@ def test_two_instances_share_the_work_and_do_nothing_twice(server: Gunicorn, tmp
     (tmp_path / "other").mkdir()
     other = Gunicorn(tmp_path / "other", DATABASE_URL=server.environment["DATABASE_URL"], WEB_CONCURRENCY="1")
     other.wait_until_ready(workers=1)
-    animals = 1_000 * (work.KILLS + 5)  # a block that the other began is no kill
+    animals = 1_000 * (attempts.KILLS + 5)  # a block that the other began is no kill
     do(server, ADD.replace(f"range({ANIMALS})", f"range({animals})"))
     do(server, BEGIN["bulk"])
     do(server, CHECK)
@@ -313,9 +314,9 @@ def test_a_block_that_kills_its_process_each_time_ends_its_change() -> None:
         printed = manage(environment, "shell", "--verbosity=0", "--command", PREPARE + ADD + KILL)
         assert json.loads(printed) == [
             [signal.SIGKILL],
-            ["running", work.KILLS - 1, 0, 0, ""],
+            ["running", attempts.KILLS - 1, 0, 0, ""],
             ["running", 0, 1_000, 0, ""],
             [signal.SIGKILL],
-            ["running", work.KILLS, 1_000, 0, ""],
-            ["stopped", work.KILLS, 1_000, ANIMALS - 1_000, work.GIVEN_UP],
+            ["running", attempts.KILLS, 1_000, 0, ""],
+            ["stopped", attempts.KILLS, 1_000, ANIMALS - 1_000, attempts.GIVEN_UP],
         ]

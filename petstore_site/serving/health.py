@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cache
 from threading import Lock, Thread
 from uuid import uuid4
@@ -13,14 +14,19 @@ from django.core.cache import cache as shared_cache
 from django.db import OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
+from django.db.models import Min
 from django.dispatch import Signal
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
+from changes.models import late
+from changes.progress import LATE
 from database.errors import BUSY, failure_of
+from files.lock import is_free
+from pets.models import ImportUpload
 from petstore_site import version
 from petstore_site.errors import read_only
-from petstore_site.work import waits_since
 from rest.errors import ErrorCode, error_response
 
 work_seen = Signal()
@@ -134,11 +140,20 @@ def known_migrations() -> set[tuple[str, str]]:
 def _work() -> bool:
     """Return whether a process does the long work of the back office, and let the metrics say since when none does."""
     try:
-        since = waits_since()
+        since = _waits_since()
     finally:
         connections.close_all()  # those of this thread
     work_seen.send(sender=None, since=since)
     return since is None
+
+
+def _waits_since() -> datetime | None:
+    """Return since when the oldest work waits that no process does; None if none waits for longer than `LATE`."""
+    uploads = ImportUpload.objects.filter(waits_since__lt=timezone.now() - LATE)
+    since = [late().aggregate(at=Min("last"))["at"], uploads.aggregate(at=Min("waits_since"))["at"]]
+    if any(since) and not is_free():  # others wait for the import that runs, on SQLite the changes too
+        since = since[:1] if connection.vendor == "postgresql" else []
+    return min((at for at in since if at is not None), default=None)
 
 
 def _cache() -> bool:

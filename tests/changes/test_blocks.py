@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
-from changes import preview
+from changes import attempts, preview
 from changes import undo as undoing
 from changes.bulk import Target, begin
 from changes.models import Change, SelectedBlock, Selection
@@ -287,7 +287,7 @@ def test_a_block_that_fails_five_times_in_a_row_ends_its_change_and_no_other(
         for _ in range(6):
             worker.step()
     bulk.refresh_from_db()
-    assert (bulk.state, bulk.outcome, bulk.changed) == ("stopped", work.GIVEN_UP, 2)
+    assert (bulk.state, bulk.outcome, bulk.changed) == ("stopped", attempts.GIVEN_UP, 2)
     other = begun(staff, *five)
     assert bulk.animals == 2
     while worker.step():

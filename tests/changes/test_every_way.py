@@ -130,7 +130,7 @@ SILENT = re.compile(
 KNOWN = {
     "changes/additions.py": 1,  # rows of history that are there
     "changes/bulk.py": 1,  # what is selected
-    "petstore_site/work.py": 2,  # how often a process was killed
+    "changes/attempts.py": 2,  # how often a process was killed
     "files/lock.py": 1,  # the record of an import
     "files/run.py": 1,  # the record of an import
     "files/staging.py": 2,  # above as "import"

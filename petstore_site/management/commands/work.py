@@ -1,17 +1,14 @@
 """`manage.py work`: gunicorn runs it beside its workers (deploy/gunicorn.conf.py)."""
 
-import os
-import signal
 from contextlib import suppress
-from threading import Event
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from commands.base import StoreCommand
 from files import queue
-from files.stopping import SIGNALS, stoppable
-from petstore_site.work import LEAVING, WorkLoop
+from files.stopping import stoppable
+from petstore_site.work import WorkLoop
 
 
 class Command(StoreCommand):
@@ -22,15 +19,7 @@ class Command(StoreCommand):
 
     def handle(self, **options: Any) -> None:
         """Work until a signal; a file until it is done, or a signal stops it."""
-        if options["file"] is not None:
-            with suppress(KeyboardInterrupt), stoppable(parent=os.getppid()):
-                return queue.do(options["file"])
-        ended = Event()
-
-        def leave(*_: object) -> None:
-            ended.set()
-            signal.alarm(LEAVING)
-
-        for number in SIGNALS:
-            signal.signal(number, leave)
-        return WorkLoop(lambda: not ended.is_set()).run()
+        if options["file"] is None:
+            return WorkLoop().run()
+        with suppress(KeyboardInterrupt), stoppable(with_parent=True):
+            return queue.do(options["file"])
