@@ -128,19 +128,22 @@ def install(store: Store, version: str) -> None:
     store.key = issued.strip().splitlines()[-1]
 
 
+def check_and_migrate(store: Store, version: str) -> None:
+    """Deploy a release, steps 2 to 4: nothing uses it yet."""
+    check = DEPLOY[0].replace(DEPLOY[0].splitlines()[0], f"VERSION={version}")
+    store.guide(f"{check}\nmanage migrator migrate\n{BY_HAND[3].splitlines()[-1]}")
+
+
 def upgrade(store: Store) -> None:
     """Upgrade from 1.x, as the guide says."""
-    check, link = DEPLOY
-    version = f"VERSION={FIRST}\n"
-    prepare = check.replace(check.splitlines()[0], version)
+    with store.calling(), timed("checked and migrated"):
+        check_and_migrate(store, FIRST)
     callers = store.callers(plain(8000, 60))
-    with callers.calling(), timed("migrated"):
-        store.guide(f"{prepare}\nmanage migrator migrate\n{BY_HAND[3].splitlines()[-1]}")
-    callers = store.callers(plain(8000, 60))
+    *copy, enable = BY_HAND[4].splitlines()
+    start = "\n".join(["cd /opt/petstore", *copy, "systemctl stop petstore", enable])
     with callers.trying(COUNT):
-        start = f"systemctl stop petstore; cd /opt/petstore; {BY_HAND[4]}"
         with timed("stopped and started"):
-            store.guide(version + link.replace("systemctl restart petstore", start))
+            store.guide(f"VERSION={FIRST}\n{DEPLOY[1].replace('systemctl restart petstore', start)}")
         time.sleep(2)
     say(f"responses: {dict(callers.responses)}, the slowest after {max(callers.seconds):.1f} s")
     expect(store.release() == FIRST, "The old release serves.")
@@ -174,12 +177,9 @@ def kill_master(store: Store) -> None:
 
 def deploy(store: Store) -> None:
     """Deploy a release."""
-    check, link = DEPLOY
-    version = f"VERSION={NEXT}\n"
-    prepare = check.replace(check.splitlines()[0], version)
     with store.calling():
-        store.guide(f"{prepare}\nmanage migrator migrate\n{BY_HAND[3].splitlines()[-1]}")
-        store.guide(version + link)
+        check_and_migrate(store, NEXT)
+        store.guide(f"VERSION={NEXT}\n{DEPLOY[1]}")
     expect(store.release() == NEXT, "The old release serves.")
 
 
