@@ -21,6 +21,7 @@ from petstore_site.serving.adapter import MOST_SECONDS
 from petstore_site.serving.metrics import Metrics
 from petstore_site.serving.postgresql import Connections, OnPostgreSQL
 from rest.lists import INT64_MAX
+from tests.server import until
 from tests.serving.calling import at_most
 from tests.serving.proxy import between, silent
 
@@ -52,6 +53,13 @@ def ended(pid: int) -> None:
     """Return when PostgreSQL has ended this connection."""
     with psycopg.connect(**_parameters()) as other:
         other.execute("SELECT pg_terminate_backend(%s, 30000)", [pid])
+
+
+WAITING = "SELECT 1 FROM pg_advisory_xact_lock_shared(1)"
+WAITERS = """
+    SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
+    WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted
+"""
 
 
 def end_what_sleeps() -> None:
@@ -306,10 +314,11 @@ class TestConnections:
         async def serve(connections: Any) -> list[Row]:
             waits = fault in {"waits too long", "goes away while it waits"}
             others = [asyncio.create_task(connections.run(sleeping(1.5))) for _ in range(3 * waits)]
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1 * waits)
             with silent() if "connect" in fault else nullcontext():
                 statement = asked("SELECT nothing") if fault == "fails" else sleeping(0 if fault == "none" else 30)
-                asking = asyncio.create_task(connections.run(statement, _in(0.7)))
+                latest = _in(0.7)
+                asking = asyncio.create_task(connections.run(statement, latest))
                 await asyncio.sleep(0.4)
                 if fault == "breaks":
                     end_what_sleeps()
@@ -320,8 +329,12 @@ class TestConnections:
             assert raised is None or isinstance(asking.exception(), raised)
             await asyncio.gather(*others)
             breaker.succeed()
-            served = await asyncio.gather(*[connections.run(sleeping(1)) for _ in range(3)])
-            assert len({pid for [(pid,)] in served}) == 3
+            with psycopg.connect(**_parameters()) as other:
+                other.execute("SELECT pg_advisory_xact_lock(1)")
+                served = [asyncio.create_task(connections.run(asked(WAITING))) for _ in range(3)]
+                await asyncio.to_thread(until, lambda: other.execute(WAITERS).fetchone() == (3,), seconds=20)
+                await asyncio.sleep(latest + 0.1 - time.perf_counter())
+            await asyncio.gather(*served)
             connections.queue.learn(1e6)
             connections.queue.admit()  # nobody counts as waiting
             return []
