@@ -19,6 +19,7 @@ from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import browser, member
 
 postgresql_only = pytest.mark.postgresql("SQLite has the function in Python")
+in_python = pytest.mark.sqlite("it needs no database")
 
 YOUNGER_THAN_UNICODE_14 = [
     (0x1C89, 0x1C8A), (0xA7CB, 0xA7DD), (0x105C0, 0x105FF), (0x10D40, 0x10D8F), (0x11380, 0x113FF),
@@ -167,6 +168,7 @@ def test_both_databases_fold_all_words_alike(texts: list[str]) -> None:
     assert folded_by_postgresql(texts) == list(map(fold, texts))
 
 
+@in_python
 @settings(STEADY)
 @given(st.text(min_size=1, max_size=12))
 @example("\xa8 ")
@@ -176,6 +178,7 @@ def test_the_form_does_not_count(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
+@in_python
 @settings(STEADY)
 @given(st.text(st.sampled_from("aRßSıςΣéñ\xa0 花小ガ강йİ\ufb01\U0001f430"), min_size=1, max_size=12), st.data())
 @example("a  b", None)
