@@ -27,6 +27,7 @@ WAIT_SECONDS = 1.0
 """A response that takes longer had to wait for something."""
 
 BY_HAND, DEPLOY = blocks("By hand"), blocks("Deploy a release")
+[FROM_1] = blocks("Upgrade from an old release")
 GET = BY_HAND[0][BY_HAND[0].index("get() {") : BY_HAND[0].index("\n}\n") + 3].replace("REPOSITORY", "/repository")
 MANAGE = next(line for line in BY_HAND[3].splitlines() if line.startswith("manage()"))
 PACKAGES = re.findall(r"apt-get install (.+)", BY_HAND[0])[0]
@@ -139,11 +140,9 @@ def upgrade(store: Store) -> None:
     with store.calling(), timed("checked and migrated"):
         check_and_migrate(store, FIRST)
     callers = store.callers(plain(8000, 60))
-    *copy, enable = BY_HAND[4].splitlines()
-    start = "\n".join(["cd /opt/petstore", *copy, "systemctl stop petstore", enable])
     with callers.trying(COUNT):
-        with timed("stopped and started"):
-            store.guide(f"VERSION={FIRST}\n{DEPLOY[1].replace('systemctl restart petstore', start)}")
+        with timed("linked, stopped and started"):
+            store.guide(f"VERSION={FIRST}\n{FROM_1}")
         time.sleep(2)
     say(f"responses: {dict(callers.responses)}, the slowest after {max(callers.seconds):.1f} s")
     expect(store.release() == FIRST, "The old release serves.")
