@@ -14,7 +14,7 @@ from lab.trial.programs import find_postgresql, wait_until
 from lab.trial.service import running_service
 
 RECOVERY = """
-restore_command = 'cp {backups}/wal/%f "%p"'
+restore_command = 'gzip -dc {backups}/wal/%f.gz >"%p"'
 recovery_target_time = '{moment}'
 recovery_target_action = promote
 archive_mode = off

@@ -1,5 +1,6 @@
 """The scripts in deploy/postgresql that back up, and the drill that restores and compares."""
 
+import gzip
 import importlib.util
 import os
 import re
@@ -101,7 +102,7 @@ def test_a_crash_loses_nothing_if_the_wal_that_was_not_archived_is_copied(
             subprocess.run(["sh", "-euc", script], check=True)
         (crashed.folder / "data/recovery.signal").touch()
         with (crashed.folder / "data/postgresql.auto.conf").open("a") as settings:
-            settings.write(f"archive_mode = off\nrestore_command = 'cp {backups.folder}/wal/%f \"%p\"'\n")
+            settings.write(f"archive_mode = off\nrestore_command = 'gzip -dc {backups.folder}/wal/%f.gz >\"%p\"'\n")
         crashed.start()
         until(lambda: "archive recovery complete" in (crashed.folder / "log").read_text())
         with closing(backups.connect()) as connection:
@@ -152,19 +153,20 @@ def test_a_segment_in_the_archive_is_never_overwritten(backups: Backups, tmp_pat
         for name in ("first", "again", "other")
     ]
     assert statuses == [0, 0, 1]
-    assert [(path.name, path.read_bytes()) for path in archive.iterdir()] == [("0001", b"1")]
+    assert [(path.name, gzip.decompress(path.read_bytes())) for path in archive.iterdir()] == [("0001.gz", b"1")]
 
 
 def test_old_backups_and_the_wal_before_them_are_deleted(backups: Backups) -> None:
     killed = backups.folder / "base" / ".20260101T000000Z.part"
     (killed / "base").mkdir(parents=True)
     os.utime(killed, (0, 0))
+    (backups.folder / "wal" / f"{1:024X}.gz").touch()
     newest = Path(backups.back_up(keep=1))
     assert [path.name for path in (backups.folder / "base").iterdir()] == [newest.name]
     label = (newest / "backup_label").read_text()
     first = re.search(r"file (\w{24})\)", label)
     assert first
-    assert all(path.name >= first[1] for path in (backups.folder / "wal").iterdir() if "." not in path.name)
+    assert all(path.name >= first[1] for path in (backups.folder / "wal").glob("?" * 24 + ".gz"))
 
 
 @pytest.fixture
