@@ -32,7 +32,7 @@ def manage(url: str, *arguments: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_a_database_without_tables(command: list[str], tmp_path: Path) -> None:
     ended = manage(f"sqlite:///{tmp_path}/new.sqlite3", *command)
-    assert ended == (1, "", "The database has not been migrated. Run: manage.py migrate\n")
+    assert ended == (1, "", f"The database {tmp_path}/new.sqlite3 has not been migrated. Run: manage.py migrate\n")
 
 
 @pytest.mark.parametrize("command", [*COMMANDS[::3], ["prepare_development"]], ids=lambda command: command[0])

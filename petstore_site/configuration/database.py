@@ -114,7 +114,7 @@ def sentence(error: BaseException) -> str:
     from django.db import connection  # noqa: PLC0415 - the settings are not there when they import this module
 
     if failure_of(error) is UNMIGRATED:
-        return "The database has not been migrated. Run: manage.py migrate"
+        return f"The database {connection.settings_dict['NAME']} has not been migrated. Run: manage.py migrate"
     message = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error.__cause__, SQLiteError):  # its message does not name the file
         message = f"{connection.settings_dict['NAME']}: {message}"

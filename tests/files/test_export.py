@@ -473,7 +473,7 @@ class TestRejections:
     def test_a_database_without_tables(self, tmp_path: Path, file: str) -> None:
         target = file if file == "-" else str(tmp_path / file)
         told = manage(f"sqlite:///{tmp_path}/new.sqlite3", "export_pets", target)
-        assert told == (1, "", "The database has not been migrated. Run: manage.py migrate\n")
+        assert told == (1, "", f"The database {tmp_path}/new.sqlite3 has not been migrated. Run: manage.py migrate\n")
         assert [path.name for path in tmp_path.iterdir() if "sqlite3" not in path.name] == []
 
 
