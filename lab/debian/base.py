@@ -80,10 +80,15 @@ def _locked(python: str, requirements: str) -> str:
     return "".join(kept)
 
 
-def releases(clone: Path, *names: str, broken: str = "") -> Path:
-    """Make a repository of what is committed here, with these releases; a broken one can't be loaded."""
+def releases(clone: Path, *names: str, broken: str = "", tagged: str = "") -> Path:
+    """Make a repository of what is committed here, with these releases, of which a broken one can't be loaded.
+
+    And with the tag of an old one: until 1.5 the guide uses it.
+    """
     shutil.rmtree(clone, ignore_errors=True)
     run("git", "clone", "--quiet", ROOT, clone)
+    if tagged:
+        run("git", "tag", "--force", f"v{tagged}", released(tagged), folder=clone)
     project = clone / "pyproject.toml"
     for name in names:
         project.write_text(
