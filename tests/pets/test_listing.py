@@ -16,6 +16,7 @@ from pytest_django.asserts import assertInHTML
 from categories.models import Category
 from pets.admin import listing
 from pets.admin.animals import PetAdmin
+from pets.admin.filters import SPAN
 from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, member, text_of
@@ -196,6 +197,8 @@ def various(db: None) -> tuple[Category, ImportRun]:
         ("added_from=2026-05-02&added_to=2026-05-03", ["Tom", "Max"]),
         ("added_from=2026-05-04", ["Kit"]),
         ("added_to=9999-12-31", ["Kit", "Tom", "Max", "Rex"]),
+        ("added_to=2026-05-03&q=x", ["Max", "Rex"]),
+        ("added_from=2026-05-02&q=x", ["Max"]),
         ("created_at__gte=2026-05-04+00:00:00%2B00:00", ["Kit"]),
         ("import_run={run}", ["Kit", "Max"]),
         ("import_run={run}&status__exact=pending", ["Kit"]),
@@ -388,6 +391,20 @@ def test_a_search_with_a_status_folds_no_other_names(staff: Client) -> None:
     )
     [plan] = plans(lambda: names(staff, q="rex", status__exact="sold"))
     assert [index in plan for index in ("BitmapAnd", "pet_search", "pet_status_id")] == [True, True, True]
+
+
+@postgresql_only
+def test_a_search_until_a_day_does_not_use_the_index_of_days(staff: Client) -> None:
+    """It knows pages only: joined with it, a search would fold all names on half of the pages."""
+    store_many()
+    day = datetime.now(UTC).date() - timedelta(days=7)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_indexscan = off")
+        cursor.execute("DROP INDEX pet_search")  # then only that of days is left, if it fits
+    for days, is_used in (({"added_to": day}, False), ({"added_from": day}, False), (dict.fromkeys(SPAN, day), True)):
+        made = plans(partial(names, staff, q="rex", **days))
+        assert any("pet_created_at" in plan for plan in made) == is_used, days
 
 
 @postgresql_only
