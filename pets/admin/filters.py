@@ -120,9 +120,10 @@ class AddedFilter(FormFilter):
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         if first := wanted["added_from"]:
-            animals = animals.filter(added__gte=datetime.combine(first, time(), UTC))
+            animals = animals.filter(added__gte=datetime.combine(first, time(), UTC))  # type: ignore[misc]  # an alias
         if (last := wanted["added_to"]) and last < date.max:
-            animals = animals.filter(added__lt=datetime.combine(last + timedelta(days=1), time(), UTC))
+            until = datetime.combine(last + timedelta(days=1), time(), UTC)
+            animals = animals.filter(added__lt=until)  # type: ignore[misc]
         return animals
 
 
