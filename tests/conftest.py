@@ -37,6 +37,7 @@ SLOW = (
     "apikeys/test_commands.py",
     "changes/test_people.py",
     "clients/",
+    "commands/test_start.py",
     "contract/test_description_holds.py",
     "e2e/",
     "operating/",
@@ -71,10 +72,13 @@ SLOW_ON_EACH_DATABASE = (
 
 READING = (
     "contract/test_no_break.py",
+    "files/test_admin_columns.py",
     "files/test_encodings.py",
     "files/test_formats.py",
+    "files/test_programs.py",
     "files/test_reading.py",
     "files/test_spreadsheets.py",
+    "files/test_values.py",
     "files/test_workbooks.py",
     "portal/",
     "serving/test_door.py",

@@ -9,6 +9,15 @@ from pathlib import Path
 import pytest
 
 from clients.tools import CannotInstallError
+from tests.server import Gunicorn, running_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Gunicorn]:
+    """The service with a demonstration catalogue."""
+    with running_server(workers=1) as server:
+        server.manage("load_demo_data")
+        yield server
 
 
 @contextmanager

@@ -3,14 +3,13 @@
 import html
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from clients.tools import NO_NETWORK, node_tools, run
 from tests.clients.conftest import or_skip
-from tests.server import Gunicorn, running_server
+from tests.server import Gunicorn
 
 PYTHON = """
 import sys
@@ -24,13 +23,6 @@ let count = 0;
 for await (const _ of new PetStore({ baseUrl, key }).pets()) count++;
 console.log(count);
 """
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Gunicorn]:
-    with running_server(workers=1) as server:
-        server.manage("load_demo_data")
-        yield server
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import pytest
 from tests.clients.scripted import Response, scripted_server
 from tests.clients.test_packed import MAPLE, OK, PET, PythonClient, problem
 from tests.meanwhile import meanwhile
-from tests.server import ROOT, Gunicorn, running_server, until
+from tests.server import ROOT, Gunicorn, until
 
 SECONDS = float(os.environ.get("MIRROR_SECONDS", "5"))
 SAMPLE = re.compile(r"^```python Keep an SQLite table in step\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -71,13 +71,6 @@ class Mirror:
             return []
         with closing(sqlite3.connect(file)) as copy:
             return [list(row) for row in copy.execute("SELECT * FROM pet ORDER BY id")]
-
-
-@pytest.fixture
-def server() -> Iterator[Gunicorn]:
-    with running_server(workers=1) as server:
-        server.manage("load_demo_data")
-        yield server
 
 
 def test_the_table_is_in_step_after_kills_and_a_restore(

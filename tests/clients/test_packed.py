@@ -22,7 +22,7 @@ from clients.build import build_python, build_typescript
 from clients.tools import DESCRIPTION, HERE, node_tools, python_tools, run
 from tests.clients.conftest import or_skip, package
 from tests.clients.scripted import Response, Script, scripted_server
-from tests.server import Gunicorn, running_server
+from tests.server import Gunicorn
 
 CODES: list[str] = yaml.safe_load(DESCRIPTION.read_text())["components"]["schemas"]["Error"]["properties"]["code"][
     "x-extensible-enum"
@@ -214,13 +214,6 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[type[
 )
 def client(request: pytest.FixtureRequest, packed: Callable[[type[Client]], Client]) -> Client:
     return packed(request.param)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Gunicorn]:
-    with running_server(workers=1) as server:
-        server.manage("load_demo_data")
-        yield server
 
 
 @pytest.fixture(scope="module")

@@ -91,10 +91,19 @@ def test_an_array_of_any_size(size: int) -> None:
     assert len(rows_of(content)) == size // 200
 
 
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]
+
+
 @pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2])
-@pytest.mark.parametrize("edge", [8_192, *(pytest.param(edge, marks=pytest.mark.slow) for edge in (65_536, 2**20))])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    ("edge", "encoding"),
+    [
+        *((8_192, encoding) for encoding in ENCODINGS),
+        *(pytest.param(65_536, encoding, marks=pytest.mark.slow) for encoding in ENCODINGS),
+        *(pytest.param(2**20, encoding, marks=pytest.mark.slow) for encoding in ("utf-8", "utf-16-le")),
+    ],
+)
 def test_the_line_of_a_wrong_byte(encoding: str, end: str, edge: int, offset: int) -> None:
     """The wrong byte is the first of a line, wherever in a block that is."""
     unmarked = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(encoding, encoding)
