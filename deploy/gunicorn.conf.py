@@ -56,7 +56,7 @@ max_requests = 250_000
 max_requests_jitter = 25_000
 
 timeout = 30
-graceful_timeout = 10
+graceful_timeout = Worker.CONFIG_KWARGS["timeout_graceful_shutdown"] = 10
 keepalive = 75  # longer than a proxy's (60 s by default): the proxy must be the one that closes
 
 control_socket_disable = True
@@ -116,10 +116,18 @@ def _serve_metrics() -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
-def pre_fork(server: Arbiter, worker: Worker) -> None:
+slots = set[int]()
+
+
+def pre_fork(_server: Arbiter, worker: Worker) -> None:
     """Give the worker the lowest free number, which names its files of metrics."""
-    taken = {other.slot for other in server.WORKERS.values()}
-    worker.slot = next(slot for slot in itertools.count() if slot not in taken)
+    worker.slot = next(slot for slot in itertools.count() if slot not in slots)
+    slots.add(worker.slot)
+
+
+def child_exit(_server: Arbiter, worker: Worker) -> None:
+    """Take the number back."""
+    slots.remove(worker.slot)
 
 
 def post_fork(_server: Arbiter, worker: Worker) -> None:

@@ -1,5 +1,6 @@
 """A connection: uvicorn's, with Errors and limits where it has none (docs/decisions/0032)."""
 
+import asyncio
 import re
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -34,8 +35,11 @@ class Guard(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._transport = transport
+        self._peer = transport.get_extra_info("peername")
+        self._later = asyncio.get_running_loop().call_later
         self.write, self.is_closing = transport.write, transport.is_closing
-        self._deadline = self.loop.call_later(HEAD_SECONDS, self.close)  # of the head
+        self._deadline = self._later(HEAD_SECONDS, self.close)  # of the head
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's always closes
         """Keep the connection for the response if the client closes its side after a request, or during its body."""
@@ -72,7 +76,7 @@ class Guard(HttpToolsProtocol):
             self._at = len(self._waiting)
         if self._in_head and not self._size:  # the first part of it
             self._deadline.cancel()
-            self._deadline = self.loop.call_later(HEAD_SECONDS, self.close)
+            self._deadline = self._later(HEAD_SECONDS, self.close)
 
     def _fail(self, error: BaseException) -> None:
         """Reject what is no request. For the application, a body that is malformed or ends early is cut."""
@@ -93,11 +97,15 @@ class Guard(HttpToolsProtocol):
         self._size = self._length = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, unless it is behind the body, or its `_` could make it another one for the application."""
+        """Take a header, unless it is behind the body, or its `_` could make it another one for the application.
+
+        HTTP/1.0 has no `Expect` (RFC 9110, section 10.1.1).
+        """
         if self._in_head and b"_" not in name:
             if len(name) + len(value) > FIELD_BYTES or len(self.headers) >= FIELDS:
                 raise RejectedError(431, "long or many headers")
-            super().on_header(name, value)
+            if name.lower() != b"expect" or self.parser.get_http_version() != "1.0":
+                super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Check the head, and have the application respond. The host of an absolute target counts more than `Host`."""
@@ -115,7 +123,6 @@ class Guard(HttpToolsProtocol):
         if host:
             self.headers[:] = [field for field in self.headers if field[0] != b"host"] + [(b"host", host)]
         self.url = (path or b"/") + b"?" + query
-        self.expect_100_continue &= version == "1.1"
         super().on_headers_complete()
         self.cycle.transport = self  # type: ignore[assignment]  # for `write`, `close` and `is_closing`
         self.cycle.keep_alive &= not (self.is_leaving or self.parser.should_upgrade())
@@ -151,21 +158,21 @@ class Guard(HttpToolsProtocol):
         Guard.is_leaving = True
         if self.cycle:
             self.cycle.keep_alive = False
-        self.loop.call_later(IDLE_SECONDS, self.timeout_keep_alive_handler)
+        self._later(IDLE_SECONDS, self.timeout_keep_alive_handler)
 
     def close(self) -> None:
         """Close. A client that may still be sending gets a moment, or it would lose the response."""
-        if not (self._is_ended or self.transport.is_closing()):
+        if not (self._is_ended or self._transport.is_closing()):
             self._is_ended = True
             may_get_more = self._in_message or self._at < len(self._waiting)
             self.flow.resume_reading()
-            self.transport.write_eof()
-            self.loop.call_later(LINGER_SECONDS * may_get_more, self.transport.close)
+            self._transport.write_eof()
+            self._later(LINGER_SECONDS * may_get_more, self._transport.close)
 
     def reject(self, error: BaseException) -> None:
         """Send an Error, to a HEAD without its body, and close."""
         status = error.args[0] if isinstance(error, RejectedError) else 400
-        who = self.client[0] if self.client else "a socket"
+        who = self._peer[0] if self._peer else "a socket"
         response = self.rejection(status, f"{who}: {type(error).__name__}: {error.args[-1:]}")
         if self.url and self.parser and self.parser.get_method() == b"HEAD":
             response = response.partition(END)[0] + END

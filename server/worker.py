@@ -7,8 +7,6 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-import uvloop
-from uvicorn import Server
 from uvicorn_worker import UvicornWorker
 
 from server.guard import Guard
@@ -30,40 +28,31 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.config.timeout_graceful_shutdown = self.cfg.graceful_timeout
         logging.getLogger("uvicorn.error").propagate = True
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
     def run(self) -> None:
-        self.config.app = self.wsgi
-        self._server = Server(self.config)
-        for stopping in STOPPING:
-            signal.signal(stopping, self.handle_exit)
+        for stopping in STOPPING:  # uvicorn listens while it serves; the master sends them until the worker has ended
+            signal.signal(stopping, signal.SIG_IGN)
         if self.work is None:
             self.log.info("Worker ready (pid: %s)", self.pid)
-            uvloop.run(self.serve())
+            super().run()
             return
         self.log.info("Long work begins (pid: %s)", self.pid)
         for listener in self.sockets:
             listener.close()
         self.work()
 
+    async def _serve(self) -> None:
+        await super()._serve()
+        await asyncio.sleep(LAST_SECONDS)
+
     def goes_on(self) -> bool:
         """Return whether it should do more work, and say that it does."""
         super().notify()
         return bool(self.alive and self.ppid == os.getppid())
 
-    async def serve(self) -> None:
-        await self._server.serve(sockets=self.sockets)
-        for stopping in STOPPING:  # the master sends them until it has ended, and what it counted must be saved
-            signal.signal(stopping, signal.SIG_IGN)
-        await asyncio.sleep(LAST_SECONDS)
-
     def notify(self) -> None:
-        """Say each second that the worker runs. Stop without a master."""
+        """Say each second that the worker runs. Stop without a master, or after SIGQUIT, which uvicorn leaves to us."""
         if not self.goes_on():
-            self._server.should_exit = True
-
-    def handle_exit(self, _signal: int, _frame: object) -> None:
-        self.alive = False
-        self._server.should_exit = True
+            signal.raise_signal(signal.SIGTERM)

@@ -17,17 +17,14 @@ from tests.server import ROOT
 
 SERVER = {
     "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol": {
-        "client", "cycle", "expect_100_continue", "flow", "headers", "loop", "on_response_complete", "parser",
-        "scope", "shutdown", "timeout_keep_alive_handler", "transport", "url",
+        "cycle", "flow", "headers", "on_response_complete", "parser", "scope", "shutdown",
+        "timeout_keep_alive_handler", "url",
     },
     "uvicorn.protocols.http.httptools_impl:RequestResponseCycle": {
         "keep_alive", "message_event", "response_complete", "transport",
     },
-    "uvicorn.config:Config": {"app", "timeout_graceful_shutdown"},
-    "uvicorn:Server": {"should_exit"},
-    "uvicorn_worker:UvicornWorker": {"config", "sockets", "wsgi"},
-    "gunicorn.workers.base:Worker": {"alive", "cfg", "handle_exit", "notify", "ppid", "run"},
-    "gunicorn.arbiter:Arbiter": {"WORKERS"},
+    "uvicorn_worker:UvicornWorker": {"_serve"},
+    "gunicorn.workers.base:Worker": {"alive", "notify", "ppid", "run", "sockets"},
 }  # fmt: skip
 """What `server/` uses: private names, and others that uvicorn and gunicorn do not document."""
 
@@ -36,7 +33,7 @@ PSYCOPG = {
     "psycopg.errors": {"error_from_result"},
     "psycopg.pq:PGconn": {
         "send_describe_prepared", "send_prepare",
-        "send_query", "send_query_params", "send_query_prepared", "socket",
+        "send_query_params", "send_query_prepared",
     },
 }  # fmt: skip
 """What `petstore_site/serving/postgresql.py` uses of what psycopg's documents leave out."""

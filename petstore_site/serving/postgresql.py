@@ -112,7 +112,7 @@ class Connection(AsyncConnection[Row]):
         if len(self._statements) >= MOST_STATEMENTS:
             self._statements.clear()
             if self.prepare_threshold is not None:
-                self.pgconn.send_query(b"DEALLOCATE ALL")
+                self.pgconn.send_query_params(b"DEALLOCATE ALL", None)
                 await self._result()
         numbers = _Numbers()
         text = (sql % numbers).encode()
@@ -152,7 +152,7 @@ class Connection(AsyncConnection[Row]):
         if self._was_woken:
             self._stop()  # uvloop no longer listens to a socket that had an error, even if there is more to read
         if self._socket is None:
-            self._socket = self.pgconn.socket
+            self._socket = self.fileno()
             loop.add_reader(self._socket, self.wake)
         self._woken = loop.create_future()
         try:
