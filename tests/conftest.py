@@ -82,15 +82,24 @@ READING = (
     "files/test_workbooks.py",
     "portal/",
     "serving/test_door.py",
+    "test_charts.py",
+    "test_documented_limits.py",
     "test_links.py",
     "test_logs.py",
     "test_named.py",
+    "test_pages.py",
     "test_private_names.py",
+    "test_safe_migrations.py",
+    "test_settings_page.py",
+    "test_times.py",
 )
 """Tests that read many files or pages, or wait, and hardly depend on the database: they run on SQLite only."""
 
 SLOW_ON_POSTGRESQL = (
+    "apikeys/test_admin.py",
     "apikeys/test_history.py",
+    "apikeys/test_issuing.py",
+    "apikeys/test_overview.py",
     "files/",
     "pets/test_demo.py",
     "request_desk/",
