@@ -4,6 +4,8 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import closing
+from importlib import import_module
 from typing import Any
 from unicodedata import category, normalize
 
@@ -14,6 +16,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from database.search import fold, fold_needle, place
+from pets.admin.listing import matching
+from pets.models import Pet
 from tests.exploring import STEADY
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import browser, member
@@ -191,3 +195,17 @@ def test_each_part_of_a_name_is_found_and_marked(name: str, data: Any) -> None:
     marked = place(name, part)
     assert marked is not None
     assert fold_needle(part) in fold(name[marked])
+
+
+@postgresql_only
+def test_open_connections_search_by_the_index_when_the_function_changes(transactional_db: None) -> None:
+    migration: Any = import_module("pets.migrations.0029_fold_of_accents")
+    search = matching(Pet.objects.order_by(), "senor")
+    with connection.cursor() as cursor, closing(connection.copy()) as migrating:
+        cursor.execute("SET enable_seqscan = off")
+        for fold in (migration.FORMER, migration.FOLD):
+            assert "pet_search" in search.explain()
+            with migrating.schema_editor() as editor:
+                migration.replace(editor, fold)
+        assert "pet_search" in search.explain()
+        cursor.execute("RESET enable_seqscan")
