@@ -131,13 +131,16 @@ def _hand_over(folder: Path) -> str | None:
 
 
 def _settings(backups: Path, point: str, folder: str) -> str:
-    """Return the settings of the copy. It must never archive, and needs no more than the live one's limits."""
+    """Return the settings of the copy. It must never archive, and needs no more than the live one's limits.
+
+    Release 2.0 archived segments as they are.
+    """
     return f"""\
 listen_addresses = ''
 port = {PORT}
 unix_socket_directories = '{folder}'
 archive_mode = off
-restore_command = 'gzip -dc "{backups.resolve()}/wal/%f.gz" >"%p"'
+restore_command = 'gzip -dc "{backups.resolve()}/wal/%f.gz" >"%p" || cp "{backups.resolve()}/wal/%f" "%p"'
 recovery_target_name = '{point}'
 recovery_target_action = promote
 max_connections = 1000
