@@ -1,3 +1,14 @@
-"""What the tests of changes share with those of animals."""
+"""What the tests of changes share, among it what those of animals do."""
 
+import pytest
+
+from categories.models import Category
+from pets.models import Pet
+from tests.factories import PetFactory
 from tests.pets.conftest import staff as staff  # noqa: PLC0414 - a fixture
+
+
+@pytest.fixture
+def rex(category: Category) -> Pet:
+    """An animal that is available, without a reference."""
+    return PetFactory(name="Rex", category=category, status="available")

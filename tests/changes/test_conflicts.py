@@ -22,11 +22,6 @@ FIRST = "Not saved. anna changed this just now."
 
 
 @pytest.fixture
-def rex(category: Category) -> Pet:
-    return PetFactory(name="Rex", category=category, status="available")
-
-
-@pytest.fixture
 def anna(db: None) -> Client:
     return member("anna", "change_pet", "view_pet", "change_category", "view_category")
 

@@ -12,7 +12,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from categories.models import Category
 from changes.admin import history
 from changes.models import Change
 from history import paging
@@ -20,11 +19,6 @@ from pets.models import ImportRun, Pet
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees, member, seen, text_of, told
 from tests.whole import CELLS
-
-
-@pytest.fixture
-def rex(category: Category) -> Pet:
-    return PetFactory(name="Rex", category=category, status="available")
 
 
 def edit(client: Client, pet: Pet, **changed: Any) -> None:

@@ -13,11 +13,6 @@ from tests.factories import PetFactory
 from tests.pets.office import PETS, click, history_disagrees, member, seen, told
 
 
-@pytest.fixture
-def rex(category: Category) -> Pet:
-    return PetFactory(name="Rex", category=category)
-
-
 def status() -> str:
     return Pet.objects.get().status
 
