@@ -88,7 +88,8 @@ def look_after(reader: Reader | None) -> Reader | None:
 def put(upload: ImportUpload, confirmed: dict[str, Any] | None = None) -> None:
     """Let the file be checked, or imported if that is confirmed: at once if it is small and no other is at work.
 
-    `confirmed` is what its sender has seen: the `digest` of a check, and as `options` which boxes were ticked.
+    `confirmed` is what its sender has seen: the `digest` of a check and its `counts`, and as `options` which boxes were
+    ticked.
     """
     _ask(upload.pk, stop=False)
     upload.waits_since = timezone.now()

@@ -118,8 +118,12 @@ class ImportRunAdmin(RecordAdmin):
 
     def confirm_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         options = {name: name in request.POST for name in BOXES}
-        confirmed = {"digest": request.POST.get("digest", ""), "options": options}
-        return self._work(request, self._upload(request, upload_id), confirmed)
+        upload = self._upload(request, upload_id)
+        confirmed: dict[str, Any] = {"digest": request.POST.get("digest", ""), "options": options}
+        if run := upload.run:
+            counts = {"Rows": run.rows, "New": run.created, "Changed": run.updated, "Rejected": run.rejected}
+            confirmed["counts"] = [*counts.items()]
+        return self._work(request, upload, confirmed)
 
     def take_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Take known references, not those that look like them, or ignore the IDs, and check the file again."""

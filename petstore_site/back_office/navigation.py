@@ -33,11 +33,13 @@ SEE_REQUESTS = ("request_desk.view_requestrecord",)
 SEE_STAFF = ("auth.view_user", "auth.change_user")
 SEE_ROLES = ("auth.view_group", "auth.change_group")
 
+ANIMALS = ("pets_pet_", "pets_importrun_")
+
 GROUPS = {
     "": [Link("Overview", "layout-dashboard", "index", ())],
     "Animals": [
-        Link("All animals", "paw-print", "pets_pet_changelist", SEE_ANIMALS, "pets_pet_", "Animals", "animal"),
-        Link("Activity", "history", "activity", SEE_ACTIVITY, ("activity_", "pets_importrun_")),
+        Link("All animals", "paw-print", "pets_pet_changelist", SEE_ANIMALS, ANIMALS, "Animals", "animal"),
+        Link("Activity", "history", "activity", SEE_ACTIVITY, "activity_"),
         Link("Categories", "tags", "categories_category_changelist", SEE_CATEGORIES, "categories_", "", "category"),
     ],
     "API": [

@@ -1,6 +1,7 @@
 """Files in the back office that are too large for one request: checked and imported by the process for work."""
 
 import hashlib
+import re
 import sqlite3
 import sys
 from contextlib import closing, suppress
@@ -225,6 +226,22 @@ def test_a_long_check_and_import_say_that_they_ended(
     assert told(ended) == [message]
     assert confirmed or f'href="{page}"' in ended.content.decode()
     assert told(staff.get("/admin/")) == []
+
+
+def test_while_it_is_imported_the_page_says_what_was_checked(staff: Client, category: Category) -> None:
+    upload = waiting(staff, rows(FEW) + ",Dogs,,L-X\n")
+    assert "Rejected" not in page_text(staff, upload)
+    work_off()
+    page = f"{ADD}{upload.pk}/"
+    staff.post(f"{page}confirm/", {"digest": staff.get(page).context["work"]["digest"]})
+    assert f"Rows {FEW + 1} New {FEW} Changed 0 Rejected 1" in page_text(staff, upload)
+
+
+def test_an_import_is_beside_the_animals(staff: Client, category: Category) -> None:
+    for address, way in ((ADD, "Animals"), (sent(staff, rows(FEW)).url, "Animals Import animals")):
+        shown = staff.get(address).content.decode()
+        assert [text_of(found) for found in re.findall('<nav class="crumbs".*?</nav>', shown, re.DOTALL)] == [way]
+        assert re.findall('class="nav-link" href="([^"]*)" aria-current="page"', shown) == ["/admin/pets/pet/"]
 
 
 def test_a_check_that_could_not_be_done(staff: Client, category: Category) -> None:
