@@ -284,7 +284,7 @@ def test_each_filter_keeps_the_others(anna: Client, rex: Pet) -> None:
 
 
 def store_history(pet: Pet, rows: str, numbers: int) -> None:
-    """Store so many rows of history, so that the plans are those of a large catalogue."""
+    """Store so many rows of history, whose last columns are `rows`: then the plans are those of a large catalogue."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO pets_petchange (name, status, category_id, history_date, request_id,"
