@@ -155,6 +155,8 @@ def pages(animals: int) -> dict[str, Page]:
         "search: common, in a category": get(f"{listed}?q=rex&category__id__exact=7"),
         "search: common, in a category, sold": get(f"{listed}?q=rex&category__id__exact=7&status__exact=sold"),
         "search: nowhere, in a category, sold": get(f"{listed}?q=zzzz&category__id__exact=7&status__exact=sold"),
+        "search: an accent and a number that nothing has, sold": get(f"{listed}?q=señor+1&status__exact=sold"),
+        "search: common, added until half the time ago": get(f"{listed}?q=rex&added_to={_old_day(animals)}"),
         "filter: sold, which are old": get(f"{listed}?status__exact=sold"),
         "filter: pending": get(f"{listed}?status__exact=pending"),
         "filter: category": get(f"{listed}?category__id__exact=7"),
