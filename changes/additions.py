@@ -77,7 +77,5 @@ def _gather_block(actor: str, hour: datetime) -> bool:
 
 def _single() -> QuerySet[Any]:
     """Return the rows of additions by keys that are no part of a change, and that nobody undid."""
-    single: QuerySet[Any] = Pet.history.filter(
-        actor__startswith="key ", history_type="+", change=None, import_run=None, undo_of=None
-    )
+    single: QuerySet[Any] = Pet.history.filter(actor__startswith="key ", history_type="+", change=None, undo_of=None)
     return single.exclude(Exists(Change.objects.filter(undo_of_row=OuterRef("history_id"))))

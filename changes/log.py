@@ -87,8 +87,8 @@ def find(key: str) -> AnyChange | None:
     """Return the change with this key, as a list has it; None if there is none."""
     if key.startswith("r"):
         row = _rows().filter(history_id=row_number(key[1:])).first()
-        if row is None or row.change or row.import_run:
-            return row and (row.change or row.import_run.change)
+        if row is None or row.change:
+            return row and row.change
         single = UnrecordedChange.of_row(row)
         note([single], [row])
         return single
@@ -112,7 +112,7 @@ def of_import(run: ImportRun) -> AnyChange | None:
 
 def actors() -> set[str]:
     """Return who changed something lately."""
-    rows = lately(change=None, import_run=None).values_list("actor")
+    rows = lately(change=None).values_list("actor")
     records = newest(Change.objects.all()).values_list("who")
     return {actor for (actor,) in rows.union(records).order_by() if actor}
 
@@ -141,7 +141,7 @@ def rows(change: AnyChange) -> QuerySet[Any]:
     return queryset
 
 
-SOURCES = {"history_id": "history_id", "import_run_id": "import_run_id", "bulk_change_id": "change_id"}
+SOURCES = {"history_id": "history_id", "bulk_change_id": "change_id"}
 SHOWN = {"all": "", "changed": "~", "added": "+", "deleted": "-"}
 LATER = Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"))
 DELETED = Category.history.filter(id=OuterRef("category_id"), history_type="-").order_by("-history_id")
@@ -263,9 +263,9 @@ def categories(change: AnyChange) -> list[Any]:
 
 def _rows() -> QuerySet[Any]:
     former = JSONObject(category=CATEGORY, **{name: name for name in NAMES})
-    read: QuerySet[Any] = Pet.history.select_related("category", "change", "import_run__change")
+    read: QuerySet[Any] = Pet.history.select_related("category", "change")
     read = read.annotate(former=Subquery(EARLIER.values(values=former)[:1]))
-    return read.defer("change__left", "import_run__rejects", "import_run__change__left")
+    return read.defer("change__left")
 
 
 def with_undone(records: QuerySet[Change]) -> QuerySet[Change]:
@@ -297,9 +297,7 @@ def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
     records = filtered(records, filters, "made_at")
     if filters.animals is not None:
         history = Pet.history.filter(id__in=filters.animals)
-        records = records.filter(
-            Q(pk__in=history.exclude(change=None).values("change")) | Q(imported__in=history.values("import_run"))
-        )
+        records = records.filter(pk__in=history.exclude(change=None).values("change"))
     if place is not None:
         at, is_row, number = place
         records = records.filter(made_at__lte=at) if is_row else records.filter(_before("made_at", "pk", at, number))
@@ -310,7 +308,7 @@ def _singles(filters: Filters, place: Place | None, count: int) -> list[Any]:
     did = KINDS[filters.kind][1] if filters.kind else ""
     if filters.kind and not did:
         return []
-    rows = _rows().filter(change=None, import_run=None, undo_of=None)
+    rows = _rows().filter(change=None, undo_of=None)
     rows = rows.order_by("-history_date", "-history_id")
     if did:
         rows = rows.filter(history_type=did)

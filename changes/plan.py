@@ -58,7 +58,7 @@ def source(change: AnyChange) -> tuple[str, int]:
     """Return the column of the history, and its value, that the rows of this change have."""
     if change.row is not None:
         return "history_id", change.row
-    return ("import_run_id", change.run.pk) if change.run else ("bulk_change_id", change.pk)
+    return "bulk_change_id", change.pk or 0  # of an import that changed nothing, none
 
 
 ALONG = {

@@ -70,7 +70,13 @@ class HistoryEvent:
     @property
     def actor(self) -> str:
         """Return who did it: of an import, who ran it."""
-        return str(self.row.import_run.who if self.row.import_run else self.row.actor)
+        run = run_of(self.row)
+        return str(run.who if run else self.row.actor)
+
+
+def run_of(row: Any) -> Any:
+    """Return the record of the import that a row of history is a part of; None if it is of none."""
+    return row.change.run if row.change else None
 
 
 def history_of(pet: Pet) -> list[Any]:
@@ -80,15 +86,15 @@ def history_of(pet: Pet) -> list[Any]:
 
 def history_rows(number: int) -> Any:
     """Return the query for all rows of history of an animal, with what a sentence about each needs."""
-    rows = Pet.history.filter(id=number).select_related("category", "import_run", "change")
-    return rows.defer("import_run__rejects", "change__left")
+    rows = Pet.history.filter(id=number).select_related("category", "change__imported")
+    return rows.defer("change__imported__rejects", "change__left")
 
 
 def first_of(pet: Pet, newest: list[Any]) -> Any:
     """Return the row that says where the animal came from."""
     if len(newest) <= SHOWN:
         return newest[-1] if newest else None
-    return Pet.history.filter(id=pet.pk).order_by("history_id").select_related("import_run").first()
+    return Pet.history.filter(id=pet.pk).order_by("history_id").select_related("change__imported").first()
 
 
 def events(rows: Sequence[Any], former: Any = None) -> list[HistoryEvent]:
@@ -111,7 +117,7 @@ def _edits(before: Any, row: Any) -> dict[Column, ValueChange]:
 def _verb(row: Any, changes: Mapping[Column, ValueChange], *, is_back: bool) -> str:
     if row.undo_of_id:
         return f"undid import {row.undo_of_id}{', which deleted it' if row.history_type == '-' else ''}"
-    if row.import_run_id:
+    if run_of(row):
         return "updated it" if row.history_type == "~" else "imported it"
     if row.history_type == "-":
         return "deleted it"
@@ -131,7 +137,7 @@ def _verb_of_edit(row: Any, changes: Mapping[Column, ValueChange]) -> str:
 
 
 def _is_one_of_many(row: Any) -> bool:
-    return bool(row.import_run_id or (row.change and row.change.changed > 1))
+    return bool(row.change and (row.change.run or row.change.changed > 1))
 
 
 def _icon(row: Any, verb: str, changes: Mapping[Column, ValueChange]) -> str:
@@ -140,7 +146,7 @@ def _icon(row: Any, verb: str, changes: Mapping[Column, ValueChange]) -> str:
     if verb.startswith(("undid", "restored")):
         return "undo-2"
     if _is_one_of_many(row):
-        return "file-up" if row.import_run_id else "layers"
+        return "file-up" if run_of(row) else "layers"
     return "plus" if row.history_type == "+" else "tags" if [*changes] == [CATEGORY] else "pencil"
 
 

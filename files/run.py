@@ -229,12 +229,15 @@ class _Import:
         self.run.new_categories = staging.add_categories(self.check.categories.added)
         new = Category.objects.filter(pk__in=self.run.new_categories)
         self.outcome.new_categories = list(new.values_list("name", flat=True))
-        staging.write(self.run, timezone.now(), watch=self._look_before_writing, defaults=self.check.defaults)
+        staging.compare(self.run, watch=self._look_before_writing, defaults=self.check.defaults)
+        self.run.change = self._change() if self.run.created + self.run.updated and not self.options.dry_run else None
+        staging.write(self.run, timezone.now())
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()
         self._count_rows()
-        if self.run.created + self.run.updated and not self.options.dry_run:
-            self.run.change = self._change()
+        if self.run.change:
+            self.run.change.made_at = self.run.change.ended_at = self.run.finished_at
+            self.run.change.save(update_fields=["made_at", "ended_at"])
         self.run.save()
         self.saving = not self.options.dry_run
 
@@ -248,7 +251,6 @@ class _Import:
             added=run.created,
             request_id=acting().request_id,
             state=State.DONE,
-            ended_at=run.finished_at,
         )
 
     def _look_before_writing(self) -> None:

@@ -2,7 +2,7 @@
 
 A statement that sets the status of an animal decides its day; one that sets only the day, an undo, has the last word.
 A migration that makes SQLite rebuild the table of animals or of their history (any change of a field or a constraint
-does) begins with `remove` and ends with `install` of migration 0028, as that has the triggers for release 1.6 too.
+does) begins with `remove` and ends with `install` of migrations 0028 and 0030, which have those for other releases too.
 """
 
 from collections.abc import Iterable
@@ -129,7 +129,8 @@ END""",  # noqa: S608 - constants
 
 INSTALLED = {
     "postgresql": "SELECT tgname FROM pg_trigger WHERE tgname LIKE 'pet%' AND NOT tgisinternal",
-    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND (name LIKE 'pet%' OR name LIKE '%_1_6')",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND (name LIKE 'pet%' OR name LIKE '%_2_0' "
+    "OR name LIKE '%_1_6')",
 }
 
 
@@ -140,7 +141,7 @@ def install() -> None:
 
 
 def remove() -> None:
-    """Drop the triggers, on SQLite also those of migration 0028 for release 1.6, which name these tables too."""
+    """Drop the triggers, on SQLite also those of migrations for other releases, which name these tables too."""
     _remove(installed())
 
 

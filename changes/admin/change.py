@@ -216,7 +216,7 @@ def parts_of(rows: Iterable[Any], reader: Any) -> list[Any]:
     changes: dict[str, Any] = {}
     keys = []
     for row in rows:
-        change = row.change or (row.import_run.change if row.import_run else None) or UnrecordedChange.of_row(row)
+        change = row.change or UnrecordedChange.of_row(row)
         keys.append(change.key)
         changes.setdefault(change.key, change)
     log.note([*changes.values()])

@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
-from changes.words import HistoryEvent, cells, events, history_rows
+from changes.words import HistoryEvent, cells, events, history_rows, run_of
 from files.downloads import csv_of
 from history.naming import name_actors
 from history.paging import Part, parts_of
@@ -45,7 +45,7 @@ def _lines(parts: Iterator[Part], reader: Any) -> Iterator[list[list[str]]]:
 
 
 def _line(event: HistoryEvent) -> list[str]:
-    row = event.row
+    row, run = event.row, run_of(event.row)
     changes = (f"{change.label}: {change.before} → {change.after}" for change in event.changes)
     return [
         f"{row.history_date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
@@ -54,9 +54,9 @@ def _line(event: HistoryEvent) -> list[str]:
         event.verb,
         "; ".join(changes),
         *cells(row),
-        row.import_run.file_name if row.import_run else "",
+        run.file_name if run else "",
         str(row.import_line or ""),
-        str(row.change_id or ""),
+        "" if run else str(row.change_id or ""),
         row.request_id,
         str(row.history_id),
     ]

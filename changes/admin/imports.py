@@ -40,8 +40,8 @@ def imports(filters: log.Filters, needle: str, before: str, *, count: int) -> tu
     runs = runs.prefetch_related(Prefetch("uploads", uploads(), "files"))
     runs = log.filtered(runs, filters, "started_at")
     if needle or filters.animals is not None:
-        history = Pet.history.filter(id__in=filters.animals or ()).exclude(import_run=None)
-        runs = runs.filter((Q(file_name__matches=needle) if needle else Q()) | Q(pk__in=history.values("import_run")))
+        history = Pet.history.filter(id__in=filters.animals or ()).exclude(change=None)
+        runs = runs.filter((Q(file_name__matches=needle) if needle else Q()) | Q(change__in=history.values("change")))
     if last := row_number(before):
         runs = runs.filter(pk__lt=last)
     read = list(runs.order_by("-pk")[: count + 1])

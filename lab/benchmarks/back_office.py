@@ -49,11 +49,14 @@ FILL_ANIMALS = """
 """
 FILL_HISTORY = """
     INSERT INTO pets_petchange (id, name, category_id, status, external_reference,
-        history_date, history_type, actor, request_id, import_run_id, import_line)
+        history_date, history_type, actor, request_id, import_run_id, bulk_change_id, import_line)
     SELECT id, name, category_id, status, external_reference, created_at, '+',
         CASE WHEN id <= {animals} * 3 / 10 THEN 'import 1' ELSE 'key Ab3dE6gH' END, '',
-        CASE WHEN id <= {animals} * 3 / 10 THEN 1 WHEN id % 700 = 0 THEN 2 END, id FROM pets_pet ORDER BY id
+        {imported}, {imported}, id FROM pets_pet ORDER BY id
 """
+IMPORTED = "CASE WHEN id <= {animals} * 3 / 10 THEN 1 WHEN id % 700 = 0 THEN 2 END"
+"""The number of the import, and of its change."""
+
 FILL_DELETIONS = """
     INSERT INTO pets_petchange (id, name, category_id, status, external_reference,
         history_date, history_type, actor, request_id)
@@ -105,6 +108,7 @@ def prepare(animals: int) -> str:
         "animals": animals,
         "categories": CATEGORIES,
         "deleted": min(DELETED, animals),
+        "imported": IMPORTED.format(animals=animals),
         "numbers": NUMBERS.format(animals=animals),
         "name": NAME.format(count=len(NAMES)),
         "status": STATUS.format(animals=animals),

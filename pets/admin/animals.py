@@ -215,8 +215,8 @@ class PetAdmin(ChangesAdmin):
 
     def get_history_queryset(self, *args: Any) -> Any:
         """Return the rows of history with the changes that they are a part of."""
-        rows = super().get_history_queryset(*args).select_related("import_run__change__imported", "change__imported")
-        return rows.defer("import_run__rejects", "import_run__change__left", "change__left")
+        rows = super().get_history_queryset(*args).select_related("change__imported")
+        return rows.defer("change__imported__rejects", "change__left")
 
 
 def _last_of(number: str) -> Any:

@@ -160,12 +160,14 @@ class ImportFilter(FormFilter):
     }
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        number = wanted["import_run"]
-        added = Pet.history.filter(import_run_id=number, history_type="+")
+        runs = ImportRun.objects.filter(pk=wanted["import_run"], change__isnull=False)
+        run = runs.only("change", "first_id", "last_id").first()
+        if run is None:
+            return animals.none()
+        added = Pet.history.filter(change=run.change_id, history_type="+")
         animals = animals.filter(pk__in=added.order_by().values("id"))
         # What it added has the ids that it set aside. Without them PostgreSQL would look through the newest animals.
-        ids = ImportRun.objects.filter(pk=number, first_id__isnull=False).values_list("first_id", "last_id").first()
-        return animals.filter(pk__range=ids) if ids else animals
+        return animals.filter(pk__range=(run.first_id, run.last_id)) if run.first_id else animals
 
 
 SPAN = [*AddedFilter.parameters]

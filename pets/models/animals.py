@@ -28,17 +28,8 @@ def validate_reference(reference: str) -> None:
 
 
 class ChangeOfPet(HistoryRow):
-    """What a change was a part of, if it was no change by itself; of an import, its run."""
+    """What a change was a part of, if it was no change by itself."""
 
-    import_run = models.ForeignKey(
-        ImportRun,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="changes",
-        db_constraint=False,
-        db_index=False,  # the migration makes one of the rows that have one, and of those that have an account
-    )
     import_line = models.BigIntegerField(null=True, blank=True, help_text="Where in the file, from 1.")
     undo_of = models.ForeignKey(
         ImportRun,

@@ -41,7 +41,7 @@ def _rows(stories: list[Story]) -> list[Any]:
     changes = of_requests(
         [f"key {story.record.key.key_id}" for story in stories if story.record.key], begun - BEFORE, ended
     )
-    rows = Pet.history.filter(request_id=stories[0].record.request_id, import_run=None, undo_of=None)
+    rows = Pet.history.filter(request_id=stories[0].record.request_id, undo_of=None)
     parts = [rows.filter(change=None), rows.filter(change__in=changes.values("pk"))]
     found = [row for part in parts for row in part.order_by("-history_id")[:MOST_FOUND]]
     return sorted(found, key=lambda row: row.history_id)[-MOST_FOUND:]

@@ -71,7 +71,7 @@ def imported(pet: Pet, number: int, **columns: Any) -> ImportRun:
     run = ImportRun.objects.create(
         who="staff anna", file_name="<friday>.csv", options={}, state="done", change=change, **columns
     )
-    Pet.history.filter(pk=number).update(actor=str(run), import_run=run, import_line=1_007)
+    Pet.history.filter(pk=number).update(actor=str(run), change=change, import_line=1_007)
     return run
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from django.db import connection
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.test import Client
 
 from categories.models import Category
@@ -157,7 +157,7 @@ def half_done() -> list[Any]:
     """Return what runs, and the changes whose records and rows of history disagree."""
     found: list[Any] = [*ImportRun.objects.filter(state=ImportState.RUNNING)]
     for change in Change.objects.all():
-        rows = Pet.history.filter(Q(change=change) | Q(import_run__change=change)).order_by()
+        rows = Pet.history.filter(change=change).order_by()
         counted = dict(rows.values_list("history_type").annotate(Count("pk")))
         said = {"+": change.added, "~": change.changed, "-": change.deleted}
         if change.state == State.RUNNING or counted != {did: count for did, count in said.items() if count}:
@@ -169,11 +169,12 @@ def made(since: int) -> list[tuple[str, str, Any]]:
     """Return what each row of history changed since then: by whom, of which animal by its first name, and what."""
     found = []
     for number in {*Pet.history.filter(history_id__gt=since).values_list("id", flat=True)}:
-        rows = [*Pet.history.filter(id=number).select_related("import_run").order_by("history_id")]
+        rows = [*Pet.history.filter(id=number).select_related("change__imported").order_by("history_id")]
         for before, row in zip([rows[0], *rows], rows, strict=False):
             if row.history_id > since:
                 changed = {name: getattr(row, name) for name in NAMES if getattr(row, name) != getattr(before, name)}
-                who = row.import_run.who if row.import_run else row.actor
+                run = row.change and row.change.run
+                who = run.who if run else row.actor
                 found.append((who, rows[0].name, changed if row.history_type == "~" else row.history_type))
     return found
 

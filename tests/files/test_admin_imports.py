@@ -155,7 +155,7 @@ def test_a_file_is_shown_then_imported(staff: Client, category: Category) -> Non
         ("Rex", "Dogs", "available", None),
     ]
     assert (run.who, run.file_name) == ("staff keeper", "friday.csv")
-    written = Pet.history.filter(import_run=run).order_by("import_line")
+    written = Pet.history.filter(change=run.change).order_by("import_line")
     assert [(change.actor, change.import_line, change.history_type) for change in written] == [
         (str(run), 2, "+"),
         (str(run), 3, "~"),

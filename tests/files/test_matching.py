@@ -48,7 +48,7 @@ def test_export_edit_import_changes_the_animal_and_undo_brings_it_back(
     told = run_import(edited, "--json").json
     assert (told["created"], told["updated"], told["matched_by_id"], told["matched_by_reference"]) == (0, 2, 2, 0)
     assert catalogue() == [("Rexy", "Dogs", "available", "B-1"), ("Tom", "Dogs", "available", "A-2")]
-    assert Pet.history.filter(import_run_id=told["import"]).count() == 2
+    assert Pet.history.filter(change__imported=told["import"]).count() == 2
     command("undo_import", str(told["import"]), "-v0")
     assert catalogue() == before
 

@@ -210,7 +210,7 @@ def test_every_change_is_in_the_history_with_its_file_and_line(run_import: Impor
         ("~", "Rexy", "available", str(second), 2),
     ]
     changes = Pet.history.order_by("history_id")
-    assert [change.import_run for change in changes] == [first, first, first, second]
+    assert [change.change.run for change in changes] == [first, first, first, second]
     assert {change.history_date for change in changes} == set(Pet.objects.values_list("created_at", flat=True)) | {
         Pet.objects.get(name="Rexy").updated_at
     }

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django.asserts import assertInHTML
 
 from categories.models import Category
+from changes.models import Change
 from pets.admin import listing
 from pets.admin.animals import PetAdmin
 from pets.admin.filters import SPAN
@@ -175,7 +176,9 @@ def test_too_many_to_list_are_told(staff: Client, category: Category, monkeypatc
 @pytest.fixture
 def various(db: None) -> tuple[Category, ImportRun]:
     dogs, cats = CategoryFactory(name="Dogs"), CategoryFactory(name="Cats")
-    run = ImportRun.objects.create(who="root", file_name="a.csv", options={}, state="done")
+    run = ImportRun.objects.create(
+        who="root", file_name="a.csv", options={}, state="done", change=Change.objects.create()
+    )
     for name, category, status, day in (
         ("Rex", dogs, "sold", 1),
         ("Max", dogs, "available", 2),
@@ -184,7 +187,7 @@ def various(db: None) -> tuple[Category, ImportRun]:
     ):
         pet = PetFactory(name=name, category=category, status=status)
         Pet.objects.filter(pk=pet.pk).update(created_at=datetime(2026, 5, day, 23, 59, tzinfo=UTC))
-    Pet.history.filter(name__in=["Max", "Kit"]).update(import_run=run)
+    Pet.history.filter(name__in=["Max", "Kit"]).update(change=run.change)
     return dogs, run
 
 
@@ -254,7 +257,7 @@ def test_what_an_import_added_is_looked_for_among_its_ids(staff: Client) -> None
     ImportRun.objects.filter(pk=run.pk).update(first_id=1, last_id=last)
     with CaptureQueriesContext(connection) as queries:
         assert names(staff, f"?import_run={run.pk}") == ["Kit", "Max"]
-    looked = [query["sql"] for query in queries if '"import_run_id" = ' in query["sql"]]
+    looked = [query["sql"] for query in queries if '"bulk_change_id" = ' in query["sql"]]
     assert looked
     assert [sql for sql in looked if f"BETWEEN 1 AND {last}" not in sql] == []
 
@@ -264,7 +267,7 @@ def test_what_an_import_changed_is_not_what_it_added(staff: Client, various: tup
     rex = Pet.objects.get(name="Rex")
     rex.status = "available"
     rex.save()
-    Pet.history.filter(id=rex.pk, history_type="~").update(import_run=run)
+    Pet.history.filter(id=rex.pk, history_type="~").update(change=run.change)
     assert names(staff, f"?import_run={run.pk}") == ["Kit", "Max"]
 
 

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
+from changes.models import Change
 from pets.models import ImportRun, Pet
 from tests.days import written
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
@@ -119,8 +120,10 @@ def test_it_tells_what_happened_newest_first(staff: Client, rex: Pet) -> None:
 
 
 def test_a_long_story_is_cut_and_still_knows_where_the_animal_came_from(staff: Client, rex: Pet) -> None:
-    run = ImportRun.objects.create(who="root", file_name="<friday>.csv", options={}, state="done")
-    Pet.history.update(actor=str(run), import_run=run, import_line=7)
+    run = ImportRun.objects.create(
+        who="root", file_name="<friday>.csv", options={}, state="done", change=Change.objects.create()
+    )
+    Pet.history.update(actor=str(run), change=run.change, import_line=7)
     for number in range(9):
         rex.name = f"Rex {number}"
         rex.save()

@@ -1,0 +1,141 @@
+"""A row of history names the import that it is a part of by its change, as any other change.
+
+It can be killed and run again. Release 2.0 beside this one reads and writes `import_run_id`: a trigger gives the rows of
+its imports their change. The next release drops the column, its index, and the trigger.
+"""
+
+from time import sleep
+
+from django.db import migrations, transaction
+
+BLOCK = 1_000
+GAP, LONG_GAP = 0.02, 0.2
+"""Seconds in which others, who look for SQLite's one lock ten times a second, have their turn."""
+
+# The rows of an import of 2.0 come before its change. All rows of one import were written alike, so the last says
+# whether these have theirs.
+HAVE_NONE = """
+SELECT bulk_change_id IS NULL FROM pets_petchange WHERE import_run_id = NEW.id ORDER BY history_id DESC LIMIT 1
+"""
+GIVE = """
+UPDATE pets_petchange SET bulk_change_id = NEW.change_id WHERE import_run_id = NEW.id AND bulk_change_id IS NULL
+"""
+POSTGRESQL = f"""
+CREATE FUNCTION import_by_2_0() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    IF ({HAVE_NONE}) THEN
+        {GIVE};
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER import_by_2_0 AFTER UPDATE OF change_id ON pets_importrun FOR EACH ROW
+    WHEN (OLD.change_id IS NULL AND NEW.change_id IS NOT NULL) EXECUTE FUNCTION import_by_2_0();
+"""
+SQLITE = f"""
+CREATE TRIGGER import_by_2_0 AFTER UPDATE OF change_id ON pets_importrun
+WHEN OLD.change_id IS NULL AND NEW.change_id IS NOT NULL AND ({HAVE_NONE}) BEGIN
+    {GIVE};
+END
+"""
+
+NEXT = f"""
+SELECT max(history_id) FROM (SELECT history_id FROM pets_petchange
+    WHERE history_id > %s AND import_run_id IS NOT NULL AND bulk_change_id IS NULL ORDER BY history_id LIMIT {BLOCK}
+) AS block
+"""
+COPY = """
+UPDATE pets_petchange SET bulk_change_id = r.change_id FROM pets_importrun r
+WHERE history_id > %s AND history_id <= %s AND r.id = import_run_id AND bulk_change_id IS NULL
+"""
+
+SINGLE = "bulk_change_id IS NULL AND undo_of_id IS NULL"
+INDEXES = {
+    "pet_change_request": f"(request_id, history_id) WHERE {SINGLE}",
+    "pet_change_single": f"(history_date, history_id) WHERE {SINGLE}",
+    "pet_change_single_by": f"(actor, history_date, history_id) WHERE {SINGLE}",
+    "pet_change_edit": f"(history_date, history_id) WHERE {SINGLE} AND history_type = '~'",
+    "pet_change_person": f"(history_date, history_id) WHERE {SINGLE} AND history_user_id IS NOT NULL",
+    "pet_change_removal": f"(history_date, history_id) WHERE {SINGLE} AND history_type = '-'",
+}
+"""Without `import_run_id IS NULL`, which this release does not ask for."""
+
+
+def install(apps, schema_editor):
+    """Create the trigger. A migration that removed it with the others ends with it."""
+    with transaction.atomic(schema_editor.connection.alias):
+        _remove(apps, schema_editor)
+        is_postgresql = schema_editor.connection.vendor == "postgresql"
+        schema_editor.execute(POSTGRESQL if is_postgresql else SQLITE, params=None)
+
+
+def _remove(apps, schema_editor):
+    if schema_editor.connection.vendor == "postgresql":
+        schema_editor.execute("DROP FUNCTION IF EXISTS import_by_2_0() CASCADE")
+    else:
+        schema_editor.execute("DROP TRIGGER IF EXISTS import_by_2_0")
+
+
+def _record(apps, schema_editor):
+    """Give imports that wrote something and have no change theirs: 1.3 wrote them beside 1.4, or after a rollback."""
+    change, run = apps.get_model("changes", "Change"), apps.get_model("pets", "ImportRun")
+    wrote = run.objects.filter(change=None, state__in=("done", "partly undone", "undone")).defer("rejects")
+    for each in wrote.exclude(created=0, updated=0):
+        with transaction.atomic(schema_editor.connection.alias):
+            at = each.finished_at or each.started_at
+            counts = {"added": each.created, "changed": each.updated}
+            made = change.objects.create(kind="import", who=each.who, what=each.file_name, ended_at=at, **counts)
+            change.objects.filter(pk=made.pk).update(made_at=at)
+            run.objects.filter(pk=each.pk).update(change=made)  # the trigger gives it to the rows
+
+
+def _copy(apps, schema_editor):
+    connection, after = schema_editor.connection, -1
+    while True:
+        with transaction.atomic(connection.alias), connection.cursor() as cursor:
+            cursor.execute(NEXT, [after])
+            [(last,)] = cursor.fetchall()
+            if last is None:
+                break
+            cursor.execute(COPY, [after, last])
+            after = last
+        if connection.vendor == "sqlite":
+            sleep(GAP)
+    if after != -1 and connection.vendor == "postgresql":
+        schema_editor.execute("ANALYZE pets_petchange")  # or it would plan undos as if nearly no row had a change
+
+
+def _build(indexes):
+    """Return what builds these indexes beside those of their names, and then takes their place."""
+
+    def build(apps, schema_editor):
+        is_postgresql = schema_editor.connection.vendor == "postgresql"
+        for name, what in indexes.items():
+            if is_postgresql:
+                schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}_new")  # one that failed halfway
+                schema_editor.execute(f"CREATE INDEX CONCURRENTLY {name}_new ON pets_petchange {what}")
+                schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+                schema_editor.execute(f"ALTER INDEX {name}_new RENAME TO {name}")
+            else:
+                schema_editor.execute(f"DROP INDEX IF EXISTS {name}")
+                schema_editor.execute(f"CREATE INDEX {name} ON pets_petchange {what}")
+                sleep(LONG_GAP)
+
+    return build
+
+
+BEFORE = {name: what.replace(SINGLE, f"{SINGLE} AND import_run_id IS NULL") for name, what in INDEXES.items()}
+
+
+class Migration(migrations.Migration):
+    atomic = False
+    reviewed = "The trigger is created at once, rows get their change in blocks, and indexes are made CONCURRENTLY."
+    dependencies = [("pets", "0029_fold_of_accents"), ("changes", "0007_additions")]
+
+    operations = [
+        migrations.RunPython(install, _remove),
+        migrations.RunPython(_record, migrations.RunPython.noop),
+        migrations.RunPython(_copy, migrations.RunPython.noop),
+        migrations.RunPython(_build(INDEXES), _build(BEFORE)),
+        migrations.SeparateDatabaseAndState(state_operations=[migrations.RemoveField("petchange", "import_run")]),
+    ]
