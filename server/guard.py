@@ -97,14 +97,11 @@ class Guard(HttpToolsProtocol):
         self._size = self._length = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, unless it is behind the body, or its `_` could make it another one for the application.
-
-        HTTP/1.0 has no `Expect` (RFC 9110, section 10.1.1).
-        """
+        """Take a header, unless it is behind the body, or its `_` could make it another one for the application."""
         if self._in_head and b"_" not in name:
             if len(name) + len(value) > FIELD_BYTES or len(self.headers) >= FIELDS:
                 raise RejectedError(431, "long or many headers")
-            if name.lower() != b"expect" or self.parser.get_http_version() != "1.0":
+            if name.lower() != b"expect" or self.parser.get_http_version() != "1.0":  # RFC 9110, section 10.1.1
                 super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
