@@ -139,9 +139,9 @@ def test_both_work_with_the_new_schema(before: Path, tmp_path: Path, database: s
     with old.serving() as old_server:
         assert newest(old_server, key, 4) == [fourth, third, second, first]
         until(lambda: old_server.send("GET", "/readyz").status == 200)
-    for first, second in ((old, new), (new, old), (old, old)):
-        run = json.loads(first.manage("import_pets", str(DEMO), "--create-categories", "--json"))
-        undone = json.loads(second.manage("undo_import", str(run["import"]), "--json"))
+    for importing, undoing in ((old, new), (new, old), (old, old)):
+        run = json.loads(importing.manage("import_pets", str(DEMO), "--create-categories", "--json"))
+        undone = json.loads(undoing.manage("undo_import", str(run["import"]), "--json"))
         assert (undone["deleted"], undone["left_count"]) == (run["created"], 0)
     old.manage("issue_api_key", "Another shop")
     old.manage("create_admin", "anna")
