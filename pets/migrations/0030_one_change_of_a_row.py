@@ -4,6 +4,7 @@ It can be killed and run again. Release 2.0 beside this one reads and writes `im
 its imports their change. The next release drops the column, its index, and the trigger.
 """
 
+from contextlib import contextmanager
 from time import sleep
 
 from django.db import migrations, transaction
@@ -21,7 +22,7 @@ GIVE = """
 UPDATE pets_petchange SET bulk_change_id = NEW.change_id WHERE import_run_id = NEW.id AND bulk_change_id IS NULL
 """
 POSTGRESQL = f"""
-CREATE FUNCTION import_by_2_0() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+CREATE FUNCTION import_by_2_0() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = {{schema}}, pg_temp AS $$
 BEGIN
     IF ({HAVE_NONE}) THEN
         {GIVE};
@@ -32,6 +33,7 @@ END $$;
 CREATE TRIGGER import_by_2_0 AFTER UPDATE OF change_id ON pets_importrun FOR EACH ROW
     WHEN (OLD.change_id IS NULL AND NEW.change_id IS NOT NULL) EXECUTE FUNCTION import_by_2_0();
 """
+"""With the rights of its owner: the service of 1.5 or 1.6 must not set a change."""
 SQLITE = f"""
 CREATE TRIGGER import_by_2_0 AFTER UPDATE OF change_id ON pets_importrun
 WHEN OLD.change_id IS NULL AND NEW.change_id IS NOT NULL AND ({HAVE_NONE}) BEGIN
@@ -63,10 +65,14 @@ INDEXES = {
 
 def install(apps, schema_editor):
     """Create the trigger. A migration that removed it with the others ends with it."""
-    with transaction.atomic(schema_editor.connection.alias):
+    connection = schema_editor.connection
+    with transaction.atomic(connection.alias), connection.cursor() as cursor:
         _remove(apps, schema_editor)
-        is_postgresql = schema_editor.connection.vendor == "postgresql"
-        schema_editor.execute(POSTGRESQL if is_postgresql else SQLITE, params=None)
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT quote_ident(current_schema())")
+            cursor.execute(POSTGRESQL.replace("{schema}", *cursor.fetchone()))
+        else:
+            cursor.execute(SQLITE)
 
 
 def _remove(apps, schema_editor):
@@ -89,6 +95,17 @@ def _record(apps, schema_editor):
             run.objects.filter(pk=each.pk).update(change=made)  # the trigger gives it to the rows
 
 
+@contextmanager
+def _patient(connection):
+    """Wait for an autovacuum in this block, which gives way after a second: no one waits behind what is done here."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('lock_timeout')")
+        before = cursor.fetchone()
+        cursor.execute("SET lock_timeout = '10s'")
+        yield
+        cursor.execute("SELECT set_config('lock_timeout', %s, false)", before)
+
+
 def _copy(apps, schema_editor):
     connection, after = schema_editor.connection, -1
     while True:
@@ -101,21 +118,22 @@ def _copy(apps, schema_editor):
             after = last
         if connection.vendor == "sqlite":
             sleep(GAP)
-    if after != -1 and connection.vendor == "postgresql":
-        schema_editor.execute("ANALYZE pets_petchange")  # or it would plan undos as if nearly no row had a change
+    if connection.vendor == "postgresql":
+        with _patient(connection):  # or it would plan undos as if nearly no row had a change
+            schema_editor.execute("ANALYZE pets_petchange")
 
 
 def _build(indexes):
     """Return what builds these indexes beside those of their names, and then takes their place."""
 
     def build(apps, schema_editor):
-        is_postgresql = schema_editor.connection.vendor == "postgresql"
         for name, what in indexes.items():
-            if is_postgresql:
-                schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}_new")  # one that failed halfway
-                schema_editor.execute(f"CREATE INDEX CONCURRENTLY {name}_new ON pets_petchange {what}")
-                schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-                schema_editor.execute(f"ALTER INDEX {name}_new RENAME TO {name}")
+            if schema_editor.connection.vendor == "postgresql":
+                with _patient(schema_editor.connection):
+                    schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}_new")  # one that failed halfway
+                    schema_editor.execute(f"CREATE INDEX CONCURRENTLY {name}_new ON pets_petchange {what}")
+                    schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+                    schema_editor.execute(f"ALTER INDEX {name}_new RENAME TO {name}")
             else:
                 schema_editor.execute(f"DROP INDEX IF EXISTS {name}")
                 schema_editor.execute(f"CREATE INDEX {name} ON pets_petchange {what}")
