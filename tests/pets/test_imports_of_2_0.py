@@ -88,3 +88,11 @@ def test_what_release_2_0_imports_beside_this_one_has_its_change(beside: Release
     assert [change.animals for change in log.changes(log.Filters())[0]] == [2, 3]
     undo.undo(Change.objects.get(pk=second.change_id))
     assert Pet.objects.count() == 3
+
+
+@pytest.mark.postgresql("SQLite has no rights")
+def test_a_service_that_cannot_set_a_change_imports_beside_this_one(beside: Release20) -> None:
+    """As that of 1.5 and 1.6, until roles.sql of this release was run."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT prosecdef FROM pg_proc WHERE proname = 'import_by_2_0'")
+        assert cursor.fetchall() == [(True,)]
