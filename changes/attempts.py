@@ -1,7 +1,4 @@
-"""The next block of a change by the process for work: in the name of who began it, and counted until it is done.
-
-What fails or ends its process again and again must not keep the others waiting: it ends its change.
-"""
+"""The next block of a change by the process for work. What fails, or ends that, again and again ends its change."""
 
 from contextlib import suppress
 from itertools import count
@@ -12,7 +9,6 @@ from django.db.models import F
 from changes import undo as undoing
 from changes.models import Change
 from database.errors import is_away
-from history.acting import begin_request, end_request, identify
 from history.naming import who
 from pets import stock
 
@@ -28,16 +24,13 @@ _blocks = count(1)
 
 
 def attempt(change: Change) -> None:
-    """Do a block of a change that runs, or stop it; raises what the block raises.
-
-    While the database is away or busy, a block has not failed.
-    """
-    begin_request(change.request_id)
-    identify(change.who)
+    """Do a block of a change that runs, or stop it; raises what failed; that counts, unless the database is away."""
     try:
         if change.kills >= KILLS:
             undoing.stop(change.pk, GIVEN_UP)
-        elif not _may_go_on(change):
+        elif change.user is not None and not undoing.may_undo(
+            change.user, undoing.undone_by(change) if change.is_undo else change
+        ):
             undoing.stop(change.pk, f"{who(change.who)} can no longer do this, so it was stopped.")
         else:
             Change.objects.filter(pk=change.pk).update(kills=F("kills") + 1)  # until the block is done, or fails
@@ -49,11 +42,3 @@ def attempt(change: Change) -> None:
             kills = change.kills if is_away(error) else change.kills + FAILURE
             Change.objects.filter(pk=change.pk).update(kills=kills)
         raise
-    finally:
-        end_request()
-
-
-def _may_go_on(change: Change) -> bool:
-    """Return whether the person who began it, if it was one, still has the right to."""
-    done = undoing.undone_by(change) if change.is_undo else change
-    return change.user is None or undoing.may_undo(change.user, done)

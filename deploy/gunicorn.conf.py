@@ -116,18 +116,11 @@ def _serve_metrics() -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
-slots = set[int]()
-
-
-def pre_fork(_server: Arbiter, worker: Worker) -> None:
+def pre_fork(server: Arbiter, worker: Worker) -> None:
     """Give the worker the lowest free number, which names its files of metrics."""
-    worker.slot = next(slot for slot in itertools.count() if slot not in slots)
-    slots.add(worker.slot)
-
-
-def child_exit(_server: Arbiter, worker: Worker) -> None:
-    """Take the number back."""
-    slots.remove(worker.slot)
+    taken = {other.slot for other in server.WORKERS.values()}
+    worker.slot = next(slot for slot in itertools.count() if slot not in taken)
+    worker.master = os.getpid()
 
 
 def post_fork(_server: Arbiter, worker: Worker) -> None:

@@ -55,6 +55,17 @@ def end_request(**_signal: Any) -> None:
     _acting.set(NOBODY)
 
 
+@contextmanager
+def acting_for(actor: str, request_id: str) -> Iterator[None]:
+    """In this block, act for who made a request before."""
+    begin_request(request_id)
+    identify(actor)
+    try:
+        yield
+    finally:
+        end_request()
+
+
 def account() -> str:
     """Return the account of the operating system, 150 characters at most, or "uid 1000" if it has no name."""
     try:

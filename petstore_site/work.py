@@ -8,7 +8,6 @@ import logging
 import signal
 import time
 from collections.abc import Callable
-from itertools import takewhile
 
 from changes.additions import EVERY, gather
 from changes.attempts import attempt
@@ -17,6 +16,7 @@ from database.errors import described, is_away
 from files import queue
 from files.lock import is_free
 from files.transactions import disconnect
+from history.acting import acting_for
 
 IDLE, PAUSE, TRY_AGAIN, LEAVING = 0.4, 0.02, 1, 3
 """Seconds between looks at the queue; between blocks, so that others get a turn; after a failure; after a signal."""
@@ -52,11 +52,12 @@ class WorkLoop:
         self._reader = queue.look_after(self._reader)
         running = Change.objects.filter(state=State.RUNNING).select_related("user").defer("left").order_by("pk")
         changes = [change for change in running if change.user is not None or is_free()]  # a command does its own
-        for change in takewhile(lambda _: self._goes_on(), changes):
-            try:
-                attempt(change)
-            except Exception as error:  # noqa: BLE001 - it is logged, and ends at most its change
-                _wait(f"A block of {change} failed", error)
+        for change in (each for each in changes if self._goes_on()):
+            with acting_for(change.who, change.request_id):
+                try:
+                    attempt(change)
+                except Exception as error:  # noqa: BLE001 - it is logged, and ends at most its change
+                    _wait(f"A block of {change} failed", error)
         if time.monotonic() >= self._gathers_at:
             self._gathers_at = time.monotonic() + EVERY  # not at once again if it fails
             if gather():

@@ -101,8 +101,7 @@ class Guard(HttpToolsProtocol):
         if self._in_head and b"_" not in name:
             if len(name) + len(value) > FIELD_BYTES or len(self.headers) >= FIELDS:
                 raise RejectedError(431, "long or many headers")
-            if name.lower() != b"expect" or self.parser.get_http_version() != "1.0":  # RFC 9110, section 10.1.1
-                super().on_header(name, value)
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Check the head, and have the application respond. The host of an absolute target counts more than `Host`."""
@@ -111,6 +110,8 @@ class Guard(HttpToolsProtocol):
         coding = fields.get(b"transfer-encoding", b"chunked").strip(b" \t").lower()
         if len(method) + len(self.url) + len("  HTTP/1.1") > LINE_BYTES:
             raise RejectedError(414, "a long request line")
+        if self._size > MOST_BYTES:
+            raise RejectedError(431, "much in other headers")
         if coding != b"chunked" or names.count(b"transfer-encoding") > 1:
             raise RejectedError(501, coding.decode("latin-1"))
         has_host = names.count(b"host") == 1 or (version == "1.0" and b"host" not in fields)
@@ -120,6 +121,7 @@ class Guard(HttpToolsProtocol):
         if host:
             self.headers[:] = [field for field in self.headers if field[0] != b"host"] + [(b"host", host)]
         self.url = (path or b"/") + b"?" + query
+        self.expect_100_continue &= version == "1.1"
         super().on_headers_complete()
         self.cycle.transport = self  # type: ignore[assignment]  # for `write`, `close` and `is_closing`
         self.cycle.keep_alive &= not (self.is_leaving or self.parser.should_upgrade())
@@ -128,7 +130,7 @@ class Guard(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body, or drop it if the response was sent without it."""
-        self._size -= 0 if self.cycle.response_complete else len(body)
+        self._size -= len(body) if self._is_active else 0
         self._length = max(self._length - len(body), 0)
         super().on_body(body)
 

@@ -12,7 +12,6 @@ from uvicorn_worker import UvicornWorker
 from server.guard import Guard
 
 LAST_SECONDS = 0.05  # that a worker waits after its last response, which is logged and counted a moment later
-STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
 class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
@@ -32,8 +31,8 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
     def run(self) -> None:
-        for stopping in STOPPING:  # uvicorn listens while it serves; the master sends them until the worker has ended
-            signal.signal(stopping, signal.SIG_IGN)
+        for stopping in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            signal.signal(stopping, self._leave)
         if self.work is None:
             self.log.info("Worker ready (pid: %s)", self.pid)
             super().run()
@@ -47,10 +46,14 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         await super()._serve()
         await asyncio.sleep(LAST_SECONDS)
 
+    def _leave(self, *_: object) -> None:
+        """Take a signal that comes before uvicorn listens to them, or after it has served."""
+        self.alive = False
+
     def goes_on(self) -> bool:
         """Return whether it should do more work, and say that it does."""
         super().notify()
-        return bool(self.alive and self.ppid == os.getppid())
+        return bool(self.alive and self.master == os.getppid())
 
     def notify(self) -> None:
         """Say each second that the worker runs. Stop without a master, or after SIGQUIT, which uvicorn leaves to us."""

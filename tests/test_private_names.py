@@ -17,14 +17,15 @@ from tests.server import ROOT
 
 SERVER = {
     "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol": {
-        "cycle", "flow", "headers", "on_response_complete", "parser", "scope", "shutdown",
+        "cycle", "expect_100_continue", "flow", "headers", "on_response_complete", "parser", "scope", "shutdown",
         "timeout_keep_alive_handler", "url",
     },
     "uvicorn.protocols.http.httptools_impl:RequestResponseCycle": {
-        "keep_alive", "message_event", "response_complete", "transport",
+        "keep_alive", "message_event", "transport",
     },
     "uvicorn_worker:UvicornWorker": {"_serve"},
-    "gunicorn.workers.base:Worker": {"alive", "notify", "ppid", "run", "sockets"},
+    "gunicorn.workers.base:Worker": {"alive", "notify", "run", "sockets"},
+    "gunicorn.arbiter:Arbiter": {"WORKERS"},
 }  # fmt: skip
 """What `server/` uses: private names, and others that uvicorn and gunicorn do not document."""
 

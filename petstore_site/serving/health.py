@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from datetime import datetime
 from functools import cache
 from threading import Lock, Thread
 from uuid import uuid4
@@ -138,22 +137,17 @@ def known_migrations() -> set[tuple[str, str]]:
 
 
 def _work() -> bool:
-    """Return whether a process does the long work of the back office, and let the metrics say since when none does."""
+    """Return whether no work of the back office waits for a process, and let the metrics say since when some does."""
     try:
-        since = _waits_since()
+        uploads = ImportUpload.objects.filter(waits_since__lt=timezone.now() - LATE)
+        since = [late().aggregate(at=Min("last"))["at"], uploads.aggregate(at=Min("waits_since"))["at"]]
+        if any(since) and not is_free():  # others wait for the import that runs, on SQLite the changes too
+            since = since[:1] if connection.vendor == "postgresql" else []
     finally:
         connections.close_all()  # those of this thread
-    work_seen.send(sender=None, since=since)
-    return since is None
-
-
-def _waits_since() -> datetime | None:
-    """Return since when the oldest work waits that no process does; None if none waits for longer than `LATE`."""
-    uploads = ImportUpload.objects.filter(waits_since__lt=timezone.now() - LATE)
-    since = [late().aggregate(at=Min("last"))["at"], uploads.aggregate(at=Min("waits_since"))["at"]]
-    if any(since) and not is_free():  # others wait for the import that runs, on SQLite the changes too
-        since = since[:1] if connection.vendor == "postgresql" else []
-    return min((at for at in since if at is not None), default=None)
+    oldest = min((at for at in since if at is not None), default=None)
+    work_seen.send(sender=None, since=oldest)
+    return oldest is None
 
 
 def _cache() -> bool:

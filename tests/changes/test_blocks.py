@@ -5,10 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import date, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -18,7 +19,7 @@ from changes import attempts, preview
 from changes import undo as undoing
 from changes.bulk import Target, begin
 from changes.models import Change, SelectedBlock, Selection
-from history.acting import end_request, identify
+from history.acting import acting, end_request, identify
 from pets.models import Pet, StockMovement
 from pets.sql import execute
 from petstore_site import work
@@ -277,7 +278,9 @@ def test_a_block_that_fails_five_times_in_a_row_ends_its_change_and_no_other(
     staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(work, "TRY_AGAIN", 0)
-    bulk, worker = begun(staff, *five), work.WorkLoop()
+    bulk, worker, requests = begun(staff, *five), work.WorkLoop(), set[str]()
+    Change.objects.filter(pk=bulk.pk).update(request_id="7f3c2a9e")
+    monkeypatch.setattr(work.logger, "error", lambda *_, **__: requests.add(acting().request_id))
     with broken_history():
         for _ in range(4):
             worker.step()
@@ -288,12 +291,26 @@ def test_a_block_that_fails_five_times_in_a_row_ends_its_change_and_no_other(
             worker.step()
     bulk.refresh_from_db()
     assert (bulk.state, bulk.outcome, bulk.changed) == ("stopped", attempts.GIVEN_UP, 2)
+    assert requests == {"7f3c2a9e"}
     other = begun(staff, *five)
     assert bulk.animals == 2
     while worker.step():
         pass
     other.refresh_from_db()
     assert (other.state, statuses()) == ("done", ["sold"] * 5)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_the_database_is_away_no_block_fails(
+    staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "TRY_AGAIN", 0)
+    monkeypatch.setattr(undoing, "advance", Mock(side_effect=OperationalError("away")))
+    bulk, worker = begun(staff, *five), work.WorkLoop()
+    for _ in range(attempts.KILLS + 1):
+        worker.step()
+    bulk.refresh_from_db()
+    assert (bulk.state, bulk.kills) == ("running", 0)
 
 
 @pytest.mark.django_db(transaction=True)
