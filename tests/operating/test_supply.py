@@ -69,24 +69,18 @@ def audit(lock: Path, address: str) -> tuple[int, str]:
 
 
 def test_all_is_well_only_if_every_version_was_checked(lock: Path) -> None:
+    version = re.findall(r"^orjson==([0-9.]+)", (ROOT / LOCK).read_text(), re.MULTILINE)[0]
     with database() as address:
         assert audit(lock, address)[0] == 0
-        lock.write_text(lock.read_text().replace("whitenoise==", "whitenoise>="))
-        assert audit(lock, address)[0] != 0
-
-
-def test_a_vulnerable_version_is_named(lock: Path) -> None:
-    version = re.findall(r"^orjson==([0-9.]+)", (ROOT / LOCK).read_text(), re.MULTILINE)[0]
     with database("orjson") as address:
         status, printed = audit(lock, address)
     assert status != 0
     assert re.search(rf"orjson +{version} +PYSEC-2026-1 +99.1", printed)
-
-
-@pytest.mark.parametrize("responds", [True, False])
-def test_without_a_database_nothing_is_well(lock: Path, responds: bool) -> None:
     with database(status=503) as address:
-        assert audit(lock, address if responds else "http://127.0.0.1:1")[0] != 0
+        assert 0 not in {audit(lock, each)[0] for each in (address, "http://127.0.0.1:1")}
+        lock.write_text(lock.read_text().replace("whitenoise==", "whitenoise>="))
+    with database() as address:
+        assert audit(lock, address)[0] != 0
 
 
 def test_the_bill_of_materials_is_the_lock(tmp_path: Path) -> None:

@@ -39,12 +39,11 @@ class Release20:
                 cursor.execute(ADD, [number, self.category.pk, at, at])
                 cursor.execute(RECORD, [number, self.category.pk, at, str(run), run.pk])
         self.last += 1_000
-        run.state, run.change = "done", self._change(animals) if has_change else None
+        run.state = "done"
+        if has_change:
+            run.change = Change.objects.create(kind="import", who="root", what="a.csv", added=animals)
         run.save()
         return run
-
-    def _change(self, animals: int) -> Change:
-        return Change.objects.create(kind="import", who="root", what="a.csv", added=animals)
 
 
 @pytest.fixture
