@@ -107,11 +107,9 @@ def _said(field: forms.BoundField) -> str:
 
 def _are_many(first: date | None, last: date | None) -> bool:
     """Return whether these are more than a tenth of the days since the first animal was added."""
-    oldest = Pet.objects.order_by("pk").values_list("created_at", flat=True).first()
-    if oldest is None:
-        return False
-    begin, now = oldest.date(), timezone.now().date()
-    return (min(last or now, now) - max(first or begin, begin)) > (now - begin) / 10
+    oldest = Pet.objects.order_by("pk").values_list("created_at", flat=True).first() or timezone.now()
+    begin, today = oldest.date(), timezone.now().date()
+    return (min(last or today, today) - max(first or begin, begin)) > (today - begin) / 10
 
 
 class AddedFilter(FormFilter):

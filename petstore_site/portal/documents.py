@@ -38,7 +38,7 @@ class Fence(NamedTuple):
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "typographer": True}).enable(["table", "smartquotes"])
     parser.add_render_rule("link_open", _link_open)
-    parser.add_render_rule("link_close", _link_close)
+    parser.add_render_rule("link_close", lambda *given: "</a>" if given[-1]["is_link"] else "")
     parser.add_render_rule("table_open", lambda *_: SCROLLING_TABLE)
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return parser
@@ -49,10 +49,6 @@ def _link_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any,
     env["is_link"] = bool(address)
     tokens[index].attrs["href"] = address
     return str(renderer.renderToken(tokens, index, options, env)) if address else ""
-
-
-def _link_close(_renderer: Any, _tokens: Sequence[Token], _index: int, _options: Any, env: Any) -> str:
-    return "</a>" if env["is_link"] else ""
 
 
 def address_of(target: str) -> str:
