@@ -122,7 +122,7 @@ class TestThroughNginx:
         assert all(call.says_when for call in calls if call.status == 503)
 
     def test_an_address_has_200_requests_at_once(self, behind: tuple[Gunicorn, Nginx]) -> None:
-        """Nginx ends a body that does not come after 10 s, so on a busy machine it takes a few more than 200."""
+        """On a busy machine a few more: nginx ends a body that does not come after 10 s. Or fewer: it notices an end late."""
         _, nginx = behind
         begun, statuses = request("/v1/pets", "Content-Length: 2", method="POST"), list[int]()
         with ExitStack() as stack:
@@ -130,7 +130,7 @@ class TestThroughNginx:
                 stack.enter_context(opened(nginx.plain, "127.0.0.3")).sendall(begun)
                 statuses.append(status(nginx.plain, "127.0.0.3"))
             assert statuses == [200] * (len(statuses) - 1) + [503]
-            assert 200 <= len(statuses) < 2000
+            assert 190 < len(statuses) < 2000
             assert status(nginx.plain, "127.0.0.2") == 200
         until(lambda: status(nginx.plain, "127.0.0.3") == 200)
 
