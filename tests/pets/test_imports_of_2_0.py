@@ -31,14 +31,19 @@ class Release20:
     def __init__(self, category: Category) -> None:
         self.category, self.last = category, 1_000
 
-    def imports(self, animals: int, *, has_change: bool = True) -> Any:
-        run: Any = ImportRun.objects.create(who="root", file_name="a.csv", options={}, created=animals)
+    def adds(self, actor: str = "", run: int | None = None) -> int:
+        """Add an animal, with SQL: an example adds a column that the schema of 2.0 does not have."""
+        self.last += 1
         at = connection.ops.adapt_datetimefield_value(timezone.now())
         with connection.cursor() as cursor:
-            for number in range(self.last, self.last + animals):
-                cursor.execute(ADD, [number, self.category.pk, at, at])
-                cursor.execute(RECORD, [number, self.category.pk, at, str(run), run.pk])
-        self.last += 1_000
+            cursor.execute(ADD, [self.last, self.category.pk, at, at])
+            cursor.execute(RECORD, [self.last, self.category.pk, at, actor, run])
+        return self.last
+
+    def imports(self, animals: int, *, has_change: bool = True) -> Any:
+        run: Any = ImportRun.objects.create(who="root", file_name="a.csv", options={}, created=animals)
+        for _ in range(animals):
+            self.adds(str(run), run.pk)
         run.state = "done"
         if has_change:
             run.change = Change.objects.create(kind="import", who="root", what="a.csv", added=animals)
@@ -65,7 +70,7 @@ def changes_of_rows() -> list[Any]:
 
 def test_rows_of_imports_get_their_change(before: Release20) -> None:
     first, second = before.imports(3), before.imports(2)
-    alone = Pet.objects.create(name="Tom", category=before.category)
+    alone = before.adds()
     none = before.imports(2, has_change=False)
     assert changes_of_rows() == [None] * 8
     for _ in range(2):  # again after it was stopped
@@ -78,7 +83,7 @@ def test_rows_of_imports_get_their_change(before: Release20) -> None:
     assert [change.animals for change in listed] == [2, 1, 2, 3]
     undo.undo(Change.objects.get(pk=first.change_id))
     assert Pet.objects.count() == 5
-    assert Pet.objects.filter(pk=alone.pk).exists()
+    assert Pet.objects.filter(pk=alone).exists()
 
 
 def test_what_release_2_0_imports_beside_this_one_has_its_change(beside: Release20) -> None:
