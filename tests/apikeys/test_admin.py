@@ -132,7 +132,7 @@ class TestChange:
         assert re.findall("<option[^>]*selected[^>]*>(.*?)</option>", html) == [choices[0][1]]
         assert 'type="time"' not in html
 
-    def test_a_key_can_work_for_ever_again(self, office: Client) -> None:
+    def test_a_key_can_lose_its_expiry(self, office: Client) -> None:
         key = APIKeyFactory(expires_at=timezone.now() + DAY)
         office.post(page(key, "change"), self.edited(key, expires_at_0="never"))
         key.refresh_from_db()
