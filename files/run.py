@@ -28,7 +28,7 @@ from files.transactions import clear_rejections, disconnect, long_statements, wr
 from history.acting import account, acting
 from history.naming import who
 from pets.columns import ColumnValues, RowValues
-from pets.models import IMPORTED, ImportRun, ImportState
+from pets.models import ImportRun, ImportState
 
 SAME_FILE = (
     'Nothing changed. This file was already imported: {earlier} by {who}, {at} UTC, as "{name}". Importing it again '
@@ -37,7 +37,6 @@ SAME_FILE = (
 NO_ROWS = "The file has no rows."
 ALLOW_EMPTY = " If that is right, use --allow-empty."
 NEAR_UNCONFIRMED = "Nothing changed. Confirm the references that look like known ones, or fix them in the file."
-SENT_TWICE = "Nothing changed. This file was already imported from this page."
 ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
 """How an import ends by itself; each is recorded together with what it says."""
 
@@ -67,16 +66,6 @@ def import_locked(source: Source, options: Options, sender: Sender, progress: Pr
             return work.settle(error)
 
 
-def _identity(record: ImportRun | None) -> dict[str, Any]:
-    """Return what stays of the record of a preview; raises `ImportRejectedError` if the file was imported since."""
-    if record is None:
-        return {}
-    now = ImportRun.objects.get(pk=record.pk)
-    if now.state in IMPORTED:
-        raise ImportRejectedError(SENT_TWICE)
-    return {"pk": now.pk, "previewed_at": now.previewed_at, "started_at": timezone.now()}
-
-
 def import_of(digest: str) -> ImportRun | None:
     """Return the last import of a file with this SHA-256 that changed anything and is not undone."""
     return ImportRun.objects.wrote().filter(sha256=digest).first()
@@ -101,8 +90,11 @@ class _Import:
             options = replace(options, reading=by_profile(source, options.reading, options.profile))
         self.source, self.options, self.sender, self.progress = source, options, sender, progress
         self.table = table = read(source, options.reading)
-        given = {"who": sender.who, "file_name": source.name[:255], "sha256": digest, "options": options.as_json()}
-        self.run = ImportRun(**_identity(sender.record), **given)
+        given: dict[str, Any] = {"who": sender.who, "file_name": source.name[:255], "sha256": digest}
+        given |= {"options": options.as_json()}
+        if (earlier := sender.record) is not None:  # of a preview
+            given |= {"pk": earlier.pk, "previewed_at": earlier.previewed_at, "started_at": timezone.now()}
+        self.run = ImportRun(**given)
         safe, rejects = options.reading.formula_safe, None
         if options.rejects is not None:
             rejects = RejectsFile(options.rejects, table, formula_safe=safe)
