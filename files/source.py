@@ -111,20 +111,21 @@ class Source:
         return True
 
     def lines(self, encoding: str) -> Iterator[str]:
-        """Yield the lines with their ends, none longer than `LONGEST_LINE`; raises `FileError`."""
+        """Yield the lines with their ends, none more than a piece longer than `LONGEST_LINE`; raises `FileError`."""
         for lines in self.line_blocks(encoding):
             yield from lines
 
     def line_blocks(self, encoding: str) -> Iterator[list[str]]:
         """Yield the lines like `lines`, those of a piece of the text at a time."""
         with self._text(encoding, newline="") as text:
-            number = 0
-            rest = ""
-            while piece := text.read(max(PIECE if number else FIRST_PIECE, len(rest))):
+            number, rest = 0, ""
+            while piece := text.read(PIECE if number or rest else FIRST_PIECE):
                 lines = list(io.StringIO(rest + piece, newline=""))
                 rest = lines.pop()  # it may go on in the next piece, if only with the second half of a line end
-                _reject_long(lines, rest, number)
                 number += len(lines)
+                if len(rest) > LONGEST_LINE:
+                    message = f"Line {number + 1:,} is longer than {LONGEST_LINE:,} characters."
+                    raise FileError(message)
                 yield lines
             if rest:
                 yield [rest]
@@ -162,16 +163,6 @@ class Source:
         self.raw.seek(0)
         with _readable():
             return hashlib.file_digest(cast("io.BufferedReader", self.raw), "sha256").hexdigest()
-
-
-def _reject_long(lines: list[str], rest: str, before: int) -> None:
-    """Raise `FileError` for a line that is too long; `before`: how many lines there were before these."""
-    if len(rest) + sum(map(len, lines)) < LONGEST_LINE:
-        return
-    for number, line in enumerate([*lines, rest], before + 1):
-        if len(line) >= LONGEST_LINE:
-            message = f"Line {number:,} is longer than {LONGEST_LINE:,} characters."
-            raise FileError(message)
 
 
 @contextmanager
