@@ -159,7 +159,7 @@ def _stop_file(number: int) -> Path:
 
 
 def _outcome(upload: ImportUpload) -> dict[str, Any]:
-    """Check or import, and return what is noted of it; raises `LockedError`."""
+    """Check or import, and return what is noted of it."""
     work, is_again = upload.work, upload.work["state"] == "running"
     if upload.run is not None and upload.run.state in IMPORTED:  # its process ended after the COMMIT
         return {"state": "imported"}
@@ -174,10 +174,7 @@ def _outcome(upload: ImportUpload) -> dict[str, Any]:
     _note(upload, begun | ({"again": True} if is_again else {}))
     try:
         return _import(upload)
-    except LockedError:
-        _note(upload, work | {"state": "waiting"})
-        raise
-    except KeyboardInterrupt:
+    except (LockedError, KeyboardInterrupt):
         return {"state": "stopped", "why": STOPPED} if is_stopping(upload.pk) else work | {"state": "waiting"}
     except Exception as error:
         if failure_of(error) is not None:
