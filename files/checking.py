@@ -88,10 +88,10 @@ class Check:
         self._cleared = COLUMNS if header is None else [each for each in COLUMNS if _is_in(header, each)]
         self.categories = categories = Categories(options)
         self._values = options.reading.values
-        for column, values in self._values.items():  # rejects have what a value became, and are read with these options
+        for mapped, values in self._values.items():  # rejects have what a value became, and are read with these options
             for value, ours in values.items():
                 if values.get(ours, ours) != ours:
-                    raise FileError(TWO_STEPS.format(header=column, value=quoted(value), ours=quoted(ours)))
+                    raise FileError(TWO_STEPS.format(header=mapped, value=quoted(value), ours=quoted(ours)))
         self.defaults = categories.defaults(options.reading.defaults)  # of a new animal, by the name of the column
         self._defaults = {each.name: each.default for each in COLUMNS if each.default is not None} | self.defaults
         self._names_categories = header is not None and CATEGORY_ID not in header
