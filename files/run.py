@@ -21,7 +21,7 @@ from files.progress import Progress
 from files.readers import read
 from files.readers.rows import Block, Cells, DamagedRow
 from files.rejects import SHOWN, Rejects, RejectsFile
-from files.report import IF_FOREIGN, IF_RIGHT, altered, foreign_ids, misread
+from files.report import IF_FOREIGN, IF_RIGHT, altered, foreign_ids
 from files.source import Source, open_source
 from files.stopping import stop_if_asked, too_late
 from files.transactions import clear_rejections, disconnect, long_statements, write_at_once
@@ -36,7 +36,7 @@ SAME_FILE = (
 )
 NO_ROWS = "The file has no rows."
 ALLOW_EMPTY = " If that is right, use --allow-empty."
-NEAR_UNCONFIRMED = "Nothing changed. Confirm the references that look like known ones, or fix them in the file."
+UNCONFIRMED = "Nothing changed. Fix the file, or tick each box to import it as it is."
 ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
 """How an import ends by itself; each is recorded together with what it says."""
 
@@ -261,18 +261,18 @@ class _Import:
         self.sender.watch()
 
     def _look_at_changes(self) -> Changes:
-        dry_run = self.options.dry_run
-        changes = look(first=dry_run)
-        if self.outcome.near.count and not dry_run:
-            raise ImportRejectedError(NEAR_UNCONFIRMED)
-        if changes.foreign_ids.count and not (self.options.accept_ids or dry_run):
-            hint = "Nothing changed. Tick the box if the changes are right." if self.options.for_page else IF_FOREIGN
-            message = f"{foreign_ids(changes)}. {hint}"
+        options, changes = self.options, look(first=self.options.dry_run)
+        if options.dry_run:
+            return changes
+        has_foreign_ids = changes.foreign_ids.count and not options.accept_ids
+        is_altered = changes.altered.count and not options.accept_references
+        is_misread = changes.misread.count and not options.accept_names
+        if options.for_page and (self.outcome.near.count or has_foreign_ids or is_altered or is_misread):
+            raise ImportRejectedError(UNCONFIRMED)
+        if has_foreign_ids:
+            message = f"{foreign_ids(changes)}. {IF_FOREIGN}"
             raise ImportRejectedError(message)
-        if changes.altered.count and not (self.options.accept_references or dry_run):
+        if is_altered:
             message = f"{altered(changes)}. Take the values from the file as it was before. {IF_RIGHT}"
-            raise ImportRejectedError(message)
-        if changes.misread.count and self.options.for_page and not (self.options.accept_names or dry_run):
-            message = f"{misread(changes)}. Nothing changed. Import them as they are, or send the file again."
             raise ImportRejectedError(message)
         return changes
