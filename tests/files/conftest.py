@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,6 +74,22 @@ def workbook(*rows: Sequence[Any]) -> bytes:
         sheet.append(row)
     file = io.BytesIO()
     book.save(file)
+    return file.getvalue()
+
+
+def book(sheets: Mapping[str, Any], *, hidden: str = "", merged: str = "") -> bytes:
+    """Return a workbook with these sheets; `merged`: the cells of its first one that are."""
+    made = openpyxl.Workbook()
+    made.remove(made.worksheets[0])
+    for title, rows in sheets.items():
+        sheet = made.create_sheet(title)
+        sheet.sheet_state = "hidden" if title == hidden else "visible"
+        for row in rows:
+            sheet.append(row)
+    for cells in merged.split():
+        made.worksheets[0].merge_cells(cells)
+    file = io.BytesIO()
+    made.save(file)
     return file.getvalue()
 
 

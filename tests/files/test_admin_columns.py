@@ -1,41 +1,30 @@
 """A supplier's sheet in the back office: its encoding, its header and its columns are matched, and remembered."""
 
 import re
-from collections.abc import Mapping
-from io import BytesIO
 from typing import Any
 
-import openpyxl
 import pytest
 from django.test import Client
 
 from categories.models import Category
 from pets.models import ColumnProfile, ImportUpload, Pet
-from tests.files.conftest import Import, catalogue
+from tests.files.conftest import Import, book, catalogue, workbook
 from tests.files.conftest import run_import as run_import  # noqa: PLC0414 - a fixture
-from tests.files.test_admin_imports import ADD, confirm, ended, messages, send
-from tests.pets.office import member
+from tests.files.test_admin_imports import ADD, confirm, ended, send
+from tests.pets.office import member, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TITLES = "Lime Tree Farm: delivery 47\nPrinted 20 Nov 2026\n\n"
 ROWS = "No.;Pet name;Kind;State;Price\nLT-1;Żółwik;Dogs;sold;140,00\nLT-2;Ćwirek;Dogs;;35,00\nLT-3;Śnieżka;Dogs;\n"
 DELIVERY = (TITLES + ROWS).encode("cp1250")
+SHEET = [line.split(";") if line else [] for line in (TITLES + ROWS).splitlines()]
 MATCHED = {f"column-{at}": name for at, name in enumerate(("external_reference", "name", "category", "status", ""))}
 ANIMALS = [
     ("Żółwik", "Dogs", "sold", "LT-1"),
     ("Ćwirek", "Dogs", "available", "LT-2"),
     ("Śnieżka", "Dogs", "available", "LT-3"),
 ]
-
-
-def sheet() -> bytes:
-    book = openpyxl.Workbook()
-    for line in (TITLES + ROWS).splitlines():
-        book.active.append(line.split(";") if line else [])  # type: ignore[union-attr]
-    out = BytesIO()
-    book.save(out)
-    return out.getvalue()
 
 
 def asked(staff: Client, content: str | bytes, name: str = "delivery-47.csv") -> Any:
@@ -70,7 +59,7 @@ def readings(page: Any) -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize("name", ["delivery-47.csv", "delivery-47.xlsx"])
 def test_a_suppliers_sheet_becomes_animals(staff: Client, category: Category, name: str) -> None:
-    page = asked(staff, DELIVERY if name.endswith("csv") else sheet(), name)
+    page = asked(staff, DELIVERY if name.endswith("csv") else workbook(*SHEET), name)
     assert page.status_code == 200
     sent = given(page)
     assert {key: sent[key] for key in MATCHED} == MATCHED
@@ -178,7 +167,7 @@ def test_profiles_are_listed_and_forgotten(staff: Client, category: Category) ->
     profile = ColumnProfile.objects.get()
     assert "<strong>Lime Tree Farm</strong>" in staff.get(ADD).content.decode()
     gone = staff.post(f"{ADD}forget/{profile.pk}/", follow=True)
-    assert messages(gone) == ["Columns of “Lime Tree Farm” forgotten."]
+    assert told(gone) == ["Columns of “Lime Tree Farm” forgotten."]
     assert not ColumnProfile.objects.exists()
     assert asked(staff, DELIVERY).status_code == 200
 
@@ -414,19 +403,6 @@ PRICES = [["No.", "Price"], ["LT-1", "140"]]
 OLD = [FARM_ROWS[0], ["LT-0", "Łatka", "Dogs", "sold"]]
 
 
-def book_of(sheets: Mapping[str, Any], *, hidden: str = "") -> bytes:
-    book = openpyxl.Workbook()
-    book.remove(book.worksheets[0])
-    for title, rows in sheets.items():
-        sheet = book.create_sheet(title)
-        sheet.sheet_state = "hidden" if title == hidden else "visible"
-        for row in rows:
-            sheet.append(row)
-    out = BytesIO()
-    book.save(out)
-    return out.getvalue()
-
-
 SHEETS = {"Old": OLD, "Info": COVER, "Prices": PRICES, "Animals": FARM_ROWS, "Blank": []}
 
 
@@ -437,7 +413,7 @@ def sheets(page: Any) -> tuple[list[Any], str]:
 
 
 def test_the_sheet_that_looks_like_a_table_of_animals_is_chosen(staff: Client, category: Category) -> None:
-    page = asked(staff, book_of(SHEETS, hidden="Old"), "farm.xlsx")
+    page = asked(staff, book(SHEETS, hidden="Old"), "farm.xlsx")
     assert sheets(page) == (
         [
             (1, "Info", False, "2", 1, "Lime Tree Farm"),
@@ -454,7 +430,7 @@ def test_the_sheet_that_looks_like_a_table_of_animals_is_chosen(staff: Client, c
 
 def test_another_sheet_is_read_from_its_own_header(staff: Client, category: Category) -> None:
     other = [["Last month"], [], *OLD]
-    page = asked(staff, book_of(SHEETS | {"Old": other}, hidden="Old"), "farm.xlsx")
+    page = asked(staff, book(SHEETS | {"Old": other}, hidden="Old"), "farm.xlsx")
     again = answer(staff, page, sheet="4")  # with script, "again" is sent too
     assert "The columns were read again." in again.content.decode()
     assert 'id="s-4" checked autofocus' in again.content.decode()
@@ -465,27 +441,27 @@ def test_another_sheet_is_read_from_its_own_header(staff: Client, category: Cate
 
 @pytest.mark.parametrize("number", ["0", "5", "-1", "99999"])
 def test_a_sheet_that_is_not_there_is_not_chosen(staff: Client, category: Category, number: str) -> None:
-    page = asked(staff, book_of(SHEETS, hidden="Old"), "farm.xlsx")
+    page = asked(staff, book(SHEETS, hidden="Old"), "farm.xlsx")
     assert sheets(answer(staff, page, sheet=number, again="again"))[1] == "Animals"
 
 
 def test_a_sheet_of_this_name_is_read_at_once_next_time(staff: Client, category: Category, run_import: Import) -> None:
-    answer(staff, asked(staff, book_of(SHEETS, hidden="Old"), "farm.xlsx"))
+    answer(staff, asked(staff, book(SHEETS, hidden="Old"), "farm.xlsx"))
     moved = {"New": COVER, "Old": OLD, "Animals": [*FARM_ROWS, ["LT-3", "Śnieżka", "Dogs", None]]}
-    assert send(staff, book_of(moved), "next.xlsx").context["run"].created == 3
-    assert run_import(book_of(moved), "--profile", "farm", name="next.xlsx").status == 0
+    assert send(staff, book(moved), "next.xlsx").context["run"].created == 3
+    assert run_import(book(moved), "--profile", "farm", name="next.xlsx").status == 0
     assert [name for name, *_ in catalogue()] == ["Żółwik", "Ćwirek", "Śnieżka"]
-    page = asked(staff, book_of({"October": OLD, "November": FARM_ROWS}), "months.xlsx")
+    page = asked(staff, book({"October": OLD, "November": FARM_ROWS}), "months.xlsx")
     assert (sheets(page)[1], page.context["form"].match.supplier) == ("October", "farm")
 
 
 def test_a_sheet_beside_blank_ones_is_not_asked_about(staff: Client, category: Category) -> None:
     ours = [["name", "category"], ["Rex", "Dogs"]]
     for names in ({"Blank": [], "Data": ours}, {"Data": ours, "Blank": []}):
-        assert send(staff, book_of(names), "a.xlsx").context["run"].created == 1
-    page = asked(staff, book_of({"Blank": [], "Data": ours}, hidden="Data"), "a.xlsx")
+        assert send(staff, book(names), "a.xlsx").context["run"].created == 1
+    page = asked(staff, book({"Blank": [], "Data": ours}, hidden="Data"), "a.xlsx")
     assert [name for _, name, *_ in sheets(page)[0]] == ["Data"]
-    assert asked(staff, book_of({"Data": ours, "Other": ours}), "a.xlsx").status_code == 200
+    assert asked(staff, book({"Data": ours, "Other": ours}), "a.xlsx").status_code == 200
 
 
 MERGED = [
@@ -496,14 +472,7 @@ OURS = [["external_reference", "name", "category"], *MERGED[1:]]
 
 
 def merged_book(rows: list[list[str]] = MERGED) -> bytes:
-    book = openpyxl.Workbook()
-    for row in rows:
-        book.active.append(row)  # type: ignore[union-attr]
-    for cells in ("C2:C4", "C5:C6"):
-        book.active.merge_cells(cells)  # type: ignore[union-attr]
-    out = BytesIO()
-    book.save(out)
-    return out.getvalue()
+    return book({"Sheet": rows}, merged="C2:C4 C5:C6")
 
 
 @pytest.fixture
@@ -556,7 +525,7 @@ def test_merged_cells_that_the_page_did_not_show_are_shown_first(staff: Client, 
 
 
 def test_a_known_supplier_that_begins_to_merge_cells_is_asked(staff: Client, cats: Category) -> None:
-    answer(staff, asked(staff, book_of({"Sheet": [MERGED[0], MERGED[1]]}), "farm.xlsx"))
+    answer(staff, asked(staff, book({"Sheet": [MERGED[0], MERGED[1]]}), "farm.xlsx"))
     page = asked(staff, merged_book(), "farm.xlsx")
     assert page.context["title"] == "farm has merged cells"
     confirm(staff, answer(staff, page, remember="on"))

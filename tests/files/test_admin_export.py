@@ -17,8 +17,8 @@ from files import downloads
 from files.export import FileFormat
 from pets.models import Pet
 from tests.factories import CategoryFactory, PetFactory
-from tests.files.test_admin_imports import messages, send
-from tests.pets.office import PETS, member
+from tests.files.test_admin_imports import send
+from tests.pets.office import PETS, member, told
 from tests.whole import CSV_HEADER, HEADER, lines, row
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -103,7 +103,7 @@ def test_columns_are_chosen(staff: Client, animals: list[Pet]) -> None:
     assert exported.decode() == "\ufeffstatus,name,sold_on\nsold,Rexy,\n"
     wrong = staff.get(f"{PETS}export/csv/?q=rexy&column=name&column=colour", follow=True)
     known = ", ".join(["id", *HEADER, "sold_on", "added_at", "changed_at"])
-    assert messages(wrong) == [f"Choose each column once. A file can have {known}."]
+    assert told(wrong) == [f"Choose each column once. A file can have {known}."]
 
 
 @pytest.mark.parametrize(("ending", "more"), [("csv", ""), ("xlsx", ", or choose CSV, which can hold more")])
@@ -112,7 +112,7 @@ def test_more_than_a_page_sends(
 ) -> None:
     monkeypatch.setattr(downloads, "MOST_ANIMALS", dict.fromkeys(FileFormat, 2))
     answer = staff.get(f"{PETS}export/{ending}/", follow=True)
-    assert messages(answer) == [
+    assert told(answer) == [
         f"These are more than 2 animals. Filter for fewer{more}. An operator can export all of them with "
         "manage.py export_pets."
     ]
@@ -126,7 +126,7 @@ def test_a_filter_that_makes_no_sense_exports_nothing(
     staff: Client, animals: list[Pet], ending: str, query: str
 ) -> None:
     answer = staff.get(f"{PETS}export/{ending}/?{query}", follow=True)
-    assert messages(answer) == ["The list has no such filter."]
+    assert told(answer) == ["The list has no such filter."]
 
 
 @pytest.mark.postgresql("SQLite has no such settings")

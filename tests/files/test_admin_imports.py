@@ -4,10 +4,8 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from html import unescape
-from io import BytesIO
 from typing import Any
 
-import openpyxl
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
@@ -23,10 +21,10 @@ from files.lock import only_import
 from files.run import UNCONFIRMED
 from files.source import NO_TABLE
 from pets.models import ImportRun, ImportUpload, Pet
-from tests.files.conftest import Import, catalogue
+from tests.files.conftest import Import, book, catalogue
 from tests.files.test_countries import MADE
 from tests.files.test_workbooks import FOREIGN, packed
-from tests.pets.office import member, text_of, work_off
+from tests.pets.office import member, text_of, told, work_off
 from tests.whole import CSV_HEADER, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -96,10 +94,6 @@ def undo_of(run: ImportRun) -> str:
     return f"{page_of(run)}undo/"
 
 
-def messages(answer: Any) -> list[str]:
-    return [str(message) for message in answer.context["messages"]]
-
-
 def test_two_confirmations_at_the_same_moment_import_a_file_once(staff: Client, category: Category) -> None:
     """The second has looked before the first was done, and its boxes let the same file be imported again."""
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
@@ -142,7 +136,7 @@ def test_a_file_is_shown_then_imported(staff: Client, category: Category) -> Non
     done = confirm(staff, shown)
     run = ImportRun.objects.get(state="done")
     assert done.redirect_chain == [(page_of(run), 302)]
-    assert messages(done) == []
+    assert told(done) == []
     said = text_of(done.content.decode())
     assert "keeper imported friday.csv: 1 added, 1 changed Just now, back office." in said
     assert "Undo deletes 1 animal and sets 1 animal back." in said
@@ -271,7 +265,7 @@ def test_a_preview_can_be_seen_again_and_leads_to_the_same_import(staff: Client,
     assert f'action="{ADD}{upload.pk}/preview/"' in page
     confirm(staff, again(staff, shown))
     assert [(run.pk, run.state) for run in ImportRun.objects.all()] == [(upload.run.pk, "done")]
-    assert messages(again(staff, shown)) == [f"This was imported already: {upload.run}."]
+    assert told(again(staff, shown)) == [f"This was imported already: {upload.run}."]
     assert f'action="{ADD}{upload.pk}/preview/"' not in staff.get(record).content.decode()
 
 
@@ -387,7 +381,7 @@ def test_a_preview_waits_on_top_of_activity_until_it_is_discarded(staff: Client,
     assert f'href="{ADD}{upload.pk}/">Continue' in card
     assert "card now" not in member("other", superuser=True).get(ACTIVITY).content.decode()
     discarded = staff.post(f"{ADD}{upload.pk}/discard/", follow=True)
-    assert messages(discarded) == ["“friday.csv” was discarded. Nothing was imported from it."]
+    assert told(discarded) == ["“friday.csv” was discarded. Nothing was imported from it."]
     assert "card now" not in discarded.content.decode()
     assert (ImportUpload.objects.count(), ImportRun.objects.get().state) == (0, "dry run")
 
@@ -511,7 +505,7 @@ def test_a_file_is_imported_once(staff: Client, category: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
     confirm(staff, shown)
     run = ImportRun.objects.get(state="done")
-    assert messages(confirm(staff, shown)) == [f"This was imported already: import {run.pk}."]
+    assert told(confirm(staff, shown)) == [f"This was imported already: import {run.pk}."]
 
     same = send(staff, f"{HEADER}Rex,Dogs,,\n")
     assert f"This very file was imported already: import {run.pk} by keeper" in same.content.decode()
@@ -538,20 +532,7 @@ def test_the_same_file_that_adds_nothing_twice_is_not_asked_about(
     assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
 
 
-def workbook(*rows: list[str], title: str = "", hide: bool = False) -> bytes:
-    """Return a workbook with these rows in its first sheet, or in one with this title after it."""
-    book = openpyxl.Workbook()
-    sheet = book.create_sheet(title) if title else book.worksheets[0]
-    for row in rows:
-        sheet.append(row)
-    if hide and title:
-        book.worksheets[0].sheet_state = "hidden"
-    out = BytesIO()
-    book.save(out)
-    return out.getvalue()
-
-
-ON_SECOND = workbook(["name", "category"], ["Rex", "Dogs"], title="Animals", hide=True)
+ON_SECOND = book({"Sheet": [], "Animals": [["name", "category"], ["Rex", "Dogs"]]}, hidden="Sheet")
 MAX = ("Max", "Dogs", "sold", "A-1")
 
 
@@ -574,7 +555,7 @@ def test_what_was_chosen_holds_at_every_preview_and_when_it_is_confirmed(
     first = send(staff, content, "a.csv" if content[:1] in {"n", b"n"} else "a.xlsx", **chosen)
     second = again(staff, first)
     assert second.context["work"]["digest"] == first.context["work"]["digest"]
-    assert messages(confirm(staff, second)) == []
+    assert told(confirm(staff, second)) == []
     assert catalogue() == becomes
 
 
@@ -653,7 +634,7 @@ def test_categories_that_go_too_are_announced(staff: Client, category: Category)
     confirm(staff, send(staff, content, create_categories="on"))
     run = ImportRun.objects.get()
     assert "Categories that the import added are deleted if they are empty." in staff.get(undo_of(run)).content.decode()
-    assert messages(staff.post(undo_of(run), follow=True)) == ["Undid “imported friday.csv: 1 added”."]
+    assert told(staff.post(undo_of(run), follow=True)) == ["Undid “imported friday.csv: 1 added”."]
     assert not Category.objects.filter(name="Fish").exists()
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     assert "Categories that" not in staff.get(undo_of(ImportRun.objects.latest("pk"))).content.decode()
@@ -671,16 +652,16 @@ def test_an_import_is_undone(staff: Client, category: Category) -> None:
     assert 'class="btn btn-danger default"' in asked.content.decode()
     undone = staff.post(undo_of(run), follow=True, headers={"X-Request-ID": "undo-1"})
     left = "1 animal is left as it is. Max: changed since"
-    assert messages(undone) == ["Undid “imported friday.csv: 2 added”.", left]
+    assert told(undone) == ["Undid “imported friday.csv: 2 added”.", left]
     assert catalogue() == [("Max", "Dogs", "sold", None)]
     assert "Partly undone by keeper" in text_of(staff.get(page_of(run)).content.decode())
-    told = Pet.history.get(name="Rex", history_type="-")
-    assert (told.actor, told.request_id) == ("staff keeper", "undo-1")
+    deleted = Pet.history.get(name="Rex", history_type="-")
+    assert (deleted.actor, deleted.request_id) == ("staff keeper", "undo-1")
     assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by keeper. 1 animal was left as it is."
     Pet.objects.update(status="available")
     staff.post(undo_of(run))
     assert catalogue() == []
-    assert messages(staff.post(undo_of(run), follow=True))[-1] == "Nothing changed. It was undone already, by keeper."
+    assert told(staff.post(undo_of(run), follow=True))[-1] == "Nothing changed. It was undone already, by keeper."
 
 
 def test_the_record_is_in_words(staff: Client, category: Category) -> None:
@@ -882,7 +863,7 @@ def test_a_known_reference_is_taken_with_one_click(
     assert Pet.objects.count() == 2 + left
     upload = shown.context["upload"]
     late = ended(staff, staff.post(f"{ADD}{upload.pk}/take/", {"take": "all"}))
-    assert messages(late) == [f"This was imported already: {upload.run}."]
+    assert told(late) == [f"This was imported already: {upload.run}."]
 
 
 def test_rows_with_equal_errors_are_one_line(
@@ -936,5 +917,5 @@ def test_who_may_only_import_undoes_an_import_and_sees_no_link_that_is_not_allow
     assert {client.get(link).status_code for link in links} == {200}
     back = re.findall('name="back" value="([^"]*)"', asked.content.decode())[0]
     undone = client.post(undo_of(run), {"back": back}, follow=True)
-    assert (undone.status_code, messages(undone)) == (200, ["Undid “imported friday.csv: 1 added”."])
+    assert (undone.status_code, told(undone)) == (200, ["Undid “imported friday.csv: 1 added”."])
     assert catalogue() == []

@@ -25,8 +25,9 @@ from pets.models import ImportRun, ImportUpload
 from tests.factories import PetFactory
 from tests.files.at_commit import at_commit
 from tests.files.conftest import Import, Result, catalogue, command, counts
-from tests.files.test_admin_imports import confirm, messages, send
+from tests.files.test_admin_imports import confirm, send
 from tests.files.test_runs import ROOT, environment, lock_is_free
+from tests.pets.office import told
 from tests.server import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -270,9 +271,9 @@ def test_an_upload_knows_its_import_from_the_moment_of_the_commit(dogs: Category
     with at_commit(after=lose_the_connection):
         done = confirm(staff, shown)
     run = ImportRun.objects.get(state="done")
-    assert (done.context["change"].run, messages(done)) == (run, [])
+    assert (done.context["change"].run, told(done)) == (run, [])
     assert (ImportUpload.objects.get().run, catalogue()) == (run, REX)
-    assert messages(confirm(staff, shown, again="on")) == [f"This was imported already: {run}."]
+    assert told(confirm(staff, shown, again="on")) == [f"This was imported already: {run}."]
     assert catalogue() == REX
 
 

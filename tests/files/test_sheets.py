@@ -1,15 +1,13 @@
 """What suppliers send: title rows, columns with other names, few columns, any encoding."""
 
 import codecs
-from io import BytesIO
 from typing import Any
 
 import pytest
-from openpyxl import Workbook
 
 from categories.models import Category
 from pets.models import ImportRun, Pet
-from tests.files.conftest import Import, catalogue, command
+from tests.files.conftest import Import, book, catalogue, command, workbook
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -38,12 +36,8 @@ def test_title_rows_are_left_out_and_columns_are_mapped(run_import: Import) -> N
 
 @pytest.mark.usefixtures("dogs")
 def test_title_rows_of_a_workbook_are_left_out(run_import: Import) -> None:
-    book = Workbook()
-    for row in (["Lime Tree Farm"], [], ["No.", "Pet\nname", "Kind", "State"], *[[ref, *rest] for *rest, ref in ROWS]):
-        book.active.append(row)  # type: ignore[union-attr]
-    file = BytesIO()
-    book.save(file)
-    result = run_import(file.getvalue(), "--header-row", "3", *AS_OURS, name="a.xlsx")
+    rows = [["Lime Tree Farm"], [], ["No.", "Pet\nname", "Kind", "State"], *[[ref, *rest] for *rest, ref in ROWS]]
+    result = run_import(workbook(*rows), "--header-row", "3", *AS_OURS, name="a.xlsx")
     assert result.status == 0, result.error
     assert catalogue() == ROWS
 
@@ -58,22 +52,7 @@ def test_a_header_row_behind_the_file_is_no_header(run_import: Import) -> None:
     assert run_import(DELIVERY, "--header-row", "999999999").error == "The file is empty."
 
 
-def with_sheets(*sheets: tuple[str, list[list[Any]]], merged: str = "") -> bytes:
-    """Return a workbook; `merged`: the cells of its first sheet that are."""
-    book = Workbook()
-    book.remove(book.worksheets[0])
-    for title, rows in sheets:
-        sheet = book.create_sheet(title)
-        for row in rows:
-            sheet.append(row)
-    for group in merged.split():
-        book.worksheets[0].merge_cells(group)
-    file = BytesIO()
-    book.save(file)
-    return file.getvalue()
-
-
-DATA = ("Data", [["name", "category"], ["Rex", "Dogs"]])
+DATA = {"Data": [["name", "category"], ["Rex", "Dogs"]]}
 OTHER_SHEETS = 'The first of the sheets "Info", "Data" was read. To read another one, use --sheet.'
 
 
@@ -88,7 +67,7 @@ OTHER_SHEETS = 'The first of the sheets "Info", "Data" was read. To read another
 def test_the_sheets_are_named_if_the_first_one_is_no_table(
     run_import: Import, dogs: Category, cover: list[list[str]], said: str
 ) -> None:
-    content = with_sheets(("Info", cover), DATA)
+    content = book({"Info": cover} | DATA)
     result = run_import(content, name="a.xlsx")
     assert (result.status, said in result.error) == (3, True), result.error
     assert run_import(content, "--sheet", "Data", name="a.xlsx").status == 0
@@ -97,8 +76,8 @@ def test_the_sheets_are_named_if_the_first_one_is_no_table(
 
 @pytest.mark.parametrize("options", [[], ["--sheet", "Info"]])
 def test_sheets_are_not_named_if_there_is_one_or_one_was_chosen(run_import: Import, options: list[str]) -> None:
-    sheets = [("Info", [["Read me first"]]), DATA][: 1 + len(options)]
-    assert "sheets" not in run_import(with_sheets(*sheets), *options, name="a.xlsx").error
+    sheets = {"Info": [["Read me first"]]} | (DATA if options else {})
+    assert "sheets" not in run_import(book(sheets), *options, name="a.xlsx").error
 
 
 ANIMALS = [
@@ -122,9 +101,9 @@ def test_merged_cells_are_errors_with_their_column_and_no_default_takes_their_pl
     run_import: Import, dogs: Category, default: list[str], merged: str, wrong: dict[int, str]
 ) -> None:
     Category.objects.create(name="Cats")
-    book = with_sheets(("Animals", ANIMALS), merged=merged)
+    content = book({"Animals": ANIMALS}, merged=merged)
     rest = {3, 4} - wrong.keys() if not default else set()
-    result = run_import(book, "--ignore-unknown-columns", "--on-error", "skip", *default, name="a.xlsx")
+    result = run_import(content, "--ignore-unknown-columns", "--on-error", "skip", *default, name="a.xlsx")
     errors = {
         line: f"Cell {cell}. Unmerge the cells, and type into each what it should say." for line, cell in wrong.items()
     }
@@ -155,9 +134,9 @@ def test_merged_cells_are_filled_down_if_that_is_wanted(
     run_import: Import, dogs: Category, merged: str, categories: list[str], wrong: dict[int, str]
 ) -> None:
     Category.objects.create(name="Cats")
-    book = with_sheets(("Animals", ANIMALS), merged=merged)
+    content = book({"Animals": ANIMALS}, merged=merged)
     options = ["--fill-merged", "--ignore-unknown-columns", "--on-error", "skip"]
-    result = run_import(book, *options, name="a.xlsx")
+    result = run_import(content, *options, name="a.xlsx")
     errors = dict(line.removeprefix("line ").split(": ", 1) for line in result.error.splitlines())
     assert {int(line): wrong.get(int(line), "") in said for line, said in errors.items()} == dict.fromkeys(wrong, True)
     assert [category for _, category, *_ in catalogue()] == categories
@@ -165,8 +144,8 @@ def test_merged_cells_are_filled_down_if_that_is_wanted(
 
 def test_what_is_wrong_with_a_merged_cell_is_wrong_below_it(run_import: Import, dogs: Category) -> None:
     rows: list[list[Any]] = [["name", "category"], ["Ada", True], ["Bob"], ["Cid", "Dogs"], ["Dot"]]
-    book = with_sheets(("Animals", rows), merged="B2:B3 B4:B5")
-    result = run_import(book, "--fill-merged", "--on-error", "skip", name="a.xlsx")
+    content = book({"Animals": rows}, merged="B2:B3 B4:B5")
+    result = run_import(content, "--fill-merged", "--on-error", "skip", name="a.xlsx")
     assert [line.partition(" holds")[0] for line in result.error.splitlines()] == ["line 2: Cell B2", "line 3: Cell B2"]
     assert [name for name, *_ in catalogue()] == ["Cid", "Dot"]
 
