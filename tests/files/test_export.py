@@ -68,13 +68,12 @@ NAMES = [f"pets.{form.file_format}" for form in FORMS]
 
 
 def store(rows: list[Row]) -> None:
-    for reference, name, category, status, *_ in rows:
-        PetFactory(
-            external_reference=reference,
-            name=name,
-            category=Category.objects.get_or_create(name=category)[0],
-            status=status,
-        )
+    names = dict.fromkeys(str(row[2]) for row in rows)
+    stored = {each.name: each for each in Category.objects.bulk_create(Category(name=name) for name in names)}
+    Pet.objects.bulk_create(
+        Pet(external_reference=row[0], name=str(row[1]), category=stored[str(row[2])], status=str(row[3]))
+        for row in rows
+    )
 
 
 @pytest.fixture
