@@ -36,7 +36,7 @@ from tests.server import migrated_database
 SLOW = (
     "apikeys/test_commands.py",
     "clients/",
-    "commands/test_start.py",
+    "commands/",
     "contract/test_description_holds.py",
     "e2e/",
     "operating/",
@@ -57,7 +57,6 @@ SLOW = (
 
 SLOW_ON_EACH_DATABASE = (
     "changes/test_people.py",
-    "commands/",
     "following/",
     "files/test_runs.py",
     "changes/test_race_matrix.py",
@@ -89,6 +88,7 @@ READING = (
     "test_private_names.py",
     "test_safe_migrations.py",
     "test_settings_page.py",
+    "test_smoke.py",
     "test_times.py",
 )
 """Tests that read many files or pages, or wait, and hardly depend on the database: they run on SQLite only."""
@@ -98,13 +98,22 @@ SLOW_ON_POSTGRESQL = (
     "apikeys/test_history.py",
     "apikeys/test_issuing.py",
     "apikeys/test_overview.py",
+    "categories/test_admin.py",
+    "changes/test_activity_pages.py",
+    "changes/test_comments.py",
+    "changes/test_history.py",
+    "changes/test_notices.py",
+    "changes/test_undo_pages.py",
     "files/",
     "pets/test_demo.py",
+    "pets/test_listing.py",
+    "pets/test_page.py",
     "request_desk/",
     "staff/",
+    "test_attention.py",
     "test_dashboard.py",
     "test_lookups.py",
-    "test_search.py",
+    "test_search",
     "test_statements.py",
 )
 """Tests that read many files, pages or tables: `make test` runs them on SQLite only, `make test-slow` on each database."""

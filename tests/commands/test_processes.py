@@ -105,6 +105,7 @@ def _commits_fail(database: Database) -> Iterator[None]:
     database.query(*removed)
 
 
+@pytest.mark.each_database
 @pytest.mark.usefixtures("_commits_fail")
 def test_a_key_whose_commit_fails_is_not_kept(shell: Shell, database: Database) -> None:
     before = database.secrets()
