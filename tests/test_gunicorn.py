@@ -185,27 +185,22 @@ def listener() -> Iterator[socket.socket]:
 
 
 @contextmanager
-def losing_nothing(listener: socket.socket) -> Iterator[Callable[[], None]]:
-    """Send requests without a pause in the block, and give what waits until more were served; none may fail."""
+def losing_nothing(listener: socket.socket) -> Iterator[None]:
+    """Send requests without a pause in the block, and before and after it; none may fail."""
     port = listener.getsockname()[1]
     with flood(port, cycle([request("GET", "/livez", "")]), connections=4) as calls:
 
-        def wait() -> None:
-            enough = len(calls) + 100
-            until(lambda: len(calls) > enough)
-
-        wait()
-        yield wait
-        wait()
+        until(lambda: len(calls) > 100)
+        yield
+        enough = len(calls) + 100
+        until(lambda: len(calls) > enough)
     assert {call.status for call in calls} == {200}
 
 
 def test_a_restart_loses_no_request(start: Start, listener: socket.socket) -> None:
     gunicorn = start(listener=listener)
-    with losing_nothing(listener) as wait:
-        for _ in range(3):
-            gunicorn.restart()
-            wait()
+    with losing_nothing(listener):
+        gunicorn.restart()
 
 
 def test_a_release_that_cannot_be_loaded_loses_no_request(start: Start, listener: socket.socket, root: Path) -> None:
@@ -236,7 +231,7 @@ def test_a_worker_that_ends_is_not_hurried(start: Start) -> None:
     assert gunicorn.logged(f"Worker exiting (pid: {pid})")
 
 
-@pytest.mark.parametrize("seconds", [0, 0.3, 0.6, 0.9, 1.3, 1.8, 2.8])
+@pytest.mark.parametrize("seconds", [0, 0.3, 0.9, 1.8, 2.8])
 def test_ctrl_c_during_the_start_ends_it_at_once_and_without_a_traceback(tmp_path: Path, seconds: float) -> None:
     """Until our first line, a moment after the start, it would be Python's."""
     gunicorn = Gunicorn(
