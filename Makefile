@@ -161,7 +161,7 @@ slow-suites: django61
 
 slow-postgresql:
 	@echo '== PostgreSQL, slow tests that depend on the database'
-	@$(ON_POSTGRESQL) $(PY) -m pytest -n auto -m each_database --junit-xml=$(REPORTS)/slow-postgresql.xml \
+	@$(ON_POSTGRESQL) $(PY) -m pytest -n $$($(PY) -c "$$TWICE") -m each_database --junit-xml=$(REPORTS)/slow-postgresql.xml \
 		|| $(WITHOUT_POSTGRESQL)
 
 coverage:
