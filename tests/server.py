@@ -15,7 +15,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -113,6 +113,17 @@ os.execve(sys.executable, sys.orig_argv[:1] + sys.argv[2:], os.environ | {"LISTE
 """
 """Becomes another program, to which it gives a socket as systemd does (sd_listen_fds(3))."""
 
+SHELL = """\
+import contextlib, io, json, sys
+from django.db import connection
+for line in sys.stdin:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(json.loads(line), {})
+    connection.close()
+    print(json.dumps(out.getvalue()), flush=True)
+"""
+"""Runs one piece of code after another: to start Django takes longer than most of them."""
+
 
 def listening() -> socket.socket:
     """Return a socket as that of petstore.socket, which lasts longer than the service."""
@@ -172,6 +183,22 @@ class Gunicorn:
         self.start()
         self.wait_until_ready(workers=ready + int(self.environment["WEB_CONCURRENCY"]))
 
+    @cached_property
+    def _shell(self) -> subprocess.Popen[str]:
+        command, pipe = (
+            [sys.executable, str(ROOT / "manage.py"), "shell", "--verbosity=0", "-c", SHELL],
+            subprocess.PIPE,
+        )
+        return subprocess.Popen(command, cwd=ROOT, env=self.environment, stdin=pipe, stdout=pipe, text=True)
+
+    def shell(self, code: str) -> str:
+        """Run code against the same database and return what it printed; one process does so until the service stops."""
+        assert self._shell.stdin
+        assert self._shell.stdout
+        self._shell.stdin.write(json.dumps(code) + "\n")
+        self._shell.stdin.flush()
+        return str(json.loads(self._shell.stdout.readline()))
+
     @property
     def url(self) -> str:
         """The address, without a slash at its end."""
@@ -200,12 +227,16 @@ class Gunicorn:
         """Run a manage.py command against the same database and return what it printed."""
         return manage(self.environment | variables, *arguments)
 
+    def command(self, *arguments: str) -> str:
+        """As `manage`, in the process of `shell`."""
+        return self.shell(f"from django.core.management import call_command; call_command(*{arguments!r})")
+
     def manage_json(self, *arguments: str) -> Any:
         return json.loads(self.manage(*arguments, "--json"))
 
     def issue_key(self, name: str = "Test", *options: str) -> str:
         """Issue a key with scope write and return it."""
-        return self.manage("issue_api_key", name, *options, "--secret-only").strip()
+        return self.command("issue_api_key", name, *options, "--secret-only").strip()
 
     def lines(self) -> list[dict[str, str]]:
         """Return the log, which must be JSON from the first line to the last that is complete."""
@@ -222,6 +253,8 @@ class Gunicorn:
 
     def stop(self) -> int:
         """Stop it gracefully and return its exit status; a second time changes nothing."""
+        if shell := self.__dict__.pop("_shell", None):
+            shell.communicate()
         self.process.send_signal(signal.SIGTERM)
         try:
             return self.process.wait(SECONDS)

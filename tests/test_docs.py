@@ -39,8 +39,8 @@ COMPILER_OPTIONS = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Gunicorn]:
-    with running_server() as server:
-        server.manage("load_demo_data")
+    with running_server(workers=1) as server:
+        server.command("load_demo_data")
         yield server
 
 
@@ -187,7 +187,7 @@ def test_the_curl_sample_adds_another_animal_with_another_name(
 
 @pytest.mark.parametrize("language", ["python", "ts"])
 def test_the_walk_finds_every_animal(server: Gunicorn, run_sample: Callable[[str, str], str], language: str) -> None:
-    known = server.manage("shell", "--verbosity=0", "-c", "from pets.models import Pet; print(Pet.objects.count())")
+    known = server.shell("from pets.models import Pet; print(Pet.objects.count())")
     assert run_sample(name_of("Read every page"), language) == f"{known.strip()} animals\n"
 
 

@@ -48,7 +48,7 @@ def server(database: str) -> Iterator[Gunicorn]:
 @pytest.fixture(scope="module")
 def seed(server: Gunicorn) -> dict[str, Any]:
     """A key, and the id of a category."""
-    made: dict[str, Any] = json.loads(server.manage("shell", "--verbosity=0", "--command", SEED))
+    made: dict[str, Any] = json.loads(server.shell(SEED))
     return made
 
 

@@ -6,7 +6,7 @@ from tests.whole import shown
 
 def test_the_service_starts_answers_and_stops() -> None:
     with running_server(workers=1) as server:
-        server.manage("load_demo_data")
+        server.command("load_demo_data")
         key = server.issue_key("Smoke test")
         for path in ("/livez", "/readyz", "/", "/docs/", "/openapi.json", "/admin/account/sign-in/"):
             assert (path, server.send("GET", path).status) == (path, 200)

@@ -153,7 +153,7 @@ def has_ended(pid: int) -> bool:
 
 
 def do(server: Gunicorn, code: str) -> Any:
-    printed = server.manage("shell", "--verbosity=0", "--command", PREPARE + code)
+    printed = server.shell(PREPARE + code)
     return json.loads(printed) if printed.strip() else None
 
 

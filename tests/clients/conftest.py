@@ -16,7 +16,7 @@ from tests.server import Gunicorn, running_server
 def server() -> Iterator[Gunicorn]:
     """The service with a demonstration catalogue."""
     with running_server(workers=1) as server:
-        server.manage("load_demo_data")
+        server.command("load_demo_data")
         yield server
 
 

@@ -27,7 +27,7 @@ console.log(count);
 
 @pytest.fixture
 def known(server: Gunicorn) -> str:
-    return server.manage("shell", "--verbosity=0", "-c", "from pets.models import Pet; print(Pet.objects.count())")
+    return server.shell("from pets.models import Pet; print(Pet.objects.count())")
 
 
 def line_for(server: Gunicorn, program: str) -> list[str]:

@@ -80,15 +80,15 @@ def test_the_table_is_in_step_after_kills_and_a_restore(
     mirror = Mirror(PythonClient(tmp_path, tmp_path_factory), f"{server.url}/v1", key)
 
     def animals() -> Any:
-        return json.loads(server.manage("shell", "--verbosity=0", "-c", ANIMALS))
+        return json.loads(server.shell(ANIMALS))
 
     def add(over: Any) -> None:
         while not over.wait(0.02):
             assert server.post("/v1/pets", key, MAPLE).status == 201
 
     def change(over: Any) -> None:
-        while not over.wait(0.1):
-            server.manage("shell", "--verbosity=0", "-c", CHANGE)
+        while not over.wait(1):
+            server.shell(CHANGE)
 
     with meanwhile(add, change):
         for _ in range(2):
@@ -98,7 +98,7 @@ def test_the_table_is_in_step_after_kills_and_a_restore(
     known = animals()
     with mirror.running():
         until(lambda: mirror.table() == known)
-        server.manage("shell", "--verbosity=0", "-c", f"{FORGET}; Pet.objects.first().delete()")
+        server.shell(f"{FORGET}; Pet.objects.first().delete()")
         known = animals()
         until(lambda: mirror.table() == known)
 

@@ -77,7 +77,7 @@ class Client(ABC):
     @cached_property
     def process(self) -> subprocess.Popen[str]:
         """A caller that waits for the next call: to start one takes longer than most calls."""
-        return self.started({})
+        return self.started({"PETSTORE_URL": "", "PETSTORE_API_KEY": ""})
 
     def started(self, variables: dict[str, str]) -> subprocess.Popen[str]:
         environment = os.environ | self.environment | variables
@@ -227,7 +227,7 @@ def test_types_are_right_to_a_strict_checker(client: Client) -> None:
 
 @pytest.mark.parametrize("client", [PythonClient, TypeScriptClient], indirect=True)
 def test_the_snippets_of_the_readme_run(client: Client, server: Gunicorn, key: str) -> None:
-    known = server.manage("shell", "--verbosity=0", "-c", "from pets.models import Pet; print(Pet.objects.count())")
+    known = server.shell("from pets.models import Pet; print(Pet.objects.count())")
     printed = [
         client.start(f"readme_{number}", PETSTORE_URL=f"{server.url}/v1", PETSTORE_API_KEY=key)
         for number in range(len(client.snippets))
@@ -251,7 +251,7 @@ def test_every_animal_is_seen_once_in_order(
     assert ids == sorted(set(ids), reverse=True)
     rows = {name.replace("categoryId", "category_id"): value for name, value in filters.items()}
     count = f"from pets.models import Pet; print(Pet.objects.filter(**{rows!r}).count())"
-    assert len(seen) == int(server.manage("shell", "--verbosity=0", "-c", count)) > 7
+    assert len(seen) == int(server.shell(count)) > 7
 
 
 def test_categories(client: Client, server: Gunicorn, key: str) -> None:
@@ -414,7 +414,7 @@ def test_white_space_around_a_key_is_ignored(client: Client) -> None:
 @pytest.mark.parametrize("key", [None, "", " \n"])
 def test_a_missing_key_is_not_sent(client: Client, key: Any) -> None:
     with scripted_server() as script:
-        seen = client.call(script.url, *LIST, key=key, variables={"PETSTORE_API_KEY": ""})
+        seen = client.call(script.url, *LIST, key=key)
     assert seen == {"wrong": "key is missing. Pass it, or set PETSTORE_API_KEY."}
 
 
@@ -441,7 +441,7 @@ def test_the_address_and_the_key_can_be_in_the_environment(client: Client) -> No
 @pytest.mark.parametrize("url", [None, "", "petstore.example/v1", "ftp://petstore.example/v1", "https:///v1"])
 def test_an_address_that_cannot_be_one(client: Client, url: str | None) -> None:
     name = {"python": "base_url", "typescript": "baseUrl"}[client.language]
-    seen = client.call(url, *LIST, variables={"PETSTORE_URL": ""})
+    seen = client.call(url, *LIST)
     assert seen == {
         "wrong": f"{name} must be an address such as https://petstore.example/v1. Pass it, or set PETSTORE_URL."
     }

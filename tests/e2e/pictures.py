@@ -67,7 +67,7 @@ class Keys(NamedTuple):
 
 def furnish(server: Gunicorn) -> Keys:
     """Give the store animals, staff, callers and a past."""
-    server.manage("load_demo_data")
+    server.command("load_demo_data")
     who = ("--username", STAFF, "--email", "keeper@petstore.example")
     server.manage("createsuperuser", "--noinput", *who, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
     server.manage("create_admin", "tomasz", "--password-only")
@@ -75,7 +75,7 @@ def furnish(server: Gunicorn) -> Keys:
     partner = server.issue_key("Partner shop Málaga", "--expires-in", "3d")
     old = server.issue_key("Till in Lyon")
     new = server.manage("rotate_api_key", old[10:18], "--grace", "9d", "--secret-only").strip()
-    server.manage("shell", "--verbosity=0", "--command", LAST_WEEKS)
+    server.shell(LAST_WEEKS)
     server.manage("recount_stock")
     return Keys(shop, partner, old, new)
 

@@ -257,7 +257,7 @@ def _something_to_show(server: Gunicorn, tmp_path_factory: pytest.TempPathFactor
         assert [server.get(f"/v1/pets/{pet}", key).status for pet in (1, 0)] == [200, 404]
     for category in (1, 1, 0, 0):  # two are added, two are rejected; all are found by one ID
         server.post("/v1/pets", key, {"name": HOSTILE[1], "categoryId": category}, X_Request_ID="axe")
-    server.manage("shell", "--verbosity=0", "--command", FURNISH)
+    server.shell(FURNISH)
 
 
 @pytest.mark.usefixtures("_something_to_show")

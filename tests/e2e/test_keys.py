@@ -51,7 +51,7 @@ common = {{"key": key, "method": "GET", "status": 400, "code": "invalid_cursor",
 RequestRecord.objects.create(request_id="{request_id}", message="cursor is invalid.", **common)
 print(key.pk)
 """
-    number = server.manage("shell", "--verbosity=0", "--command", code).strip()
+    number = server.shell(code).strip()
     office.set_viewport_size({"width": width, "height": 844})
     office.goto(f"{KEYS}{number}/change/")
     link = office.get_by_title(request_id)

@@ -46,7 +46,7 @@ def code(secret: str) -> str:
 
 
 def account(server: Gunicorn, name: str) -> str:
-    return server.manage("create_admin", name, "--password-only").strip()
+    return server.command("create_admin", name, "--password-only").strip()
 
 
 def fill_in(page: Page, name: str, password: str) -> None:

@@ -80,7 +80,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def api(shop: str) -> Iterator[Gunicorn]:
     """A service that lets the pages of the shop call it."""
     with running_server(workers=1, CORS_ALLOWED_ORIGINS=shop) as server:
-        server.manage("load_demo_data")
+        server.command("load_demo_data")
         yield server
 
 
@@ -119,7 +119,7 @@ for await (const page of store.changes({ signal: control.signal, maxPause: 50 })
 
 
 def test_every_page_of_the_list(tab: Page, api: Gunicorn) -> None:
-    count = api.manage("shell", "--verbosity=0", "-c", "from pets.models import Pet; print(Pet.objects.count())")
+    count = api.shell("from pets.models import Pet; print(Pet.objects.count())")
     returned = call(tab, ALL, **given(api))
     assert returned["result"] == sorted(set(returned["result"]), reverse=True)
     assert len(returned["result"]) == int(count)

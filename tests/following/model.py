@@ -179,7 +179,7 @@ class Model:
 
     def catalogue(self) -> dict[int, Any]:
         """Return the animals by their IDs, as the database has them."""
-        rows = json.loads(self.instances[0].manage("shell", "--verbosity=0", "-c", CATALOGUE))
+        rows = json.loads(self.instances[0].shell(CATALOGUE))
         return {row[0]: dict(zip(("id", "name", "categoryId", "status"), row, strict=True)) for row in rows}
 
     def write(self, number: int, seconds: float) -> Counter[str]:

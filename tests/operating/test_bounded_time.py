@@ -40,7 +40,7 @@ def service(postgresql: Server) -> Iterator[Gunicorn]:
 
 @pytest.fixture(scope="module")
 def key(service: Gunicorn) -> str:
-    service.manage("load_demo_data")
+    service.command("load_demo_data")
     return str(service.manage_json("issue_api_key", "Caller")["key"])
 
 

@@ -184,10 +184,10 @@ def service(database: Server) -> Iterator[Gunicorn]:
 
 def test_the_service_does_all_its_work(service: Gunicorn, tmp_path: Path) -> None:
     until(lambda: service.send("GET", "/readyz").status == 200)
-    seed = json.loads(service.manage("shell", "--verbosity=0", "--command", SEED))
+    seed = json.loads(service.shell(SEED))
     for _ in range(2):
         assert service.post("/v1/pets", seed["key"], {"name": "Rex", "categoryId": seed["category"]}).status == 201
-    assert service.manage("shell", "--verbosity=0", "--command", GATHER) == "2\n"
+    assert service.shell(GATHER) == "2\n"
     file = tmp_path / "animals.csv"
     file.write_text("name,category,status,external_reference\nBella,Dogs,available,A1\nMaple,Dogs,sold,A2\n")
     assert service.manage_json("import_pets", str(file))["state"] == "done"
@@ -195,7 +195,7 @@ def test_the_service_does_all_its_work(service: Gunicorn, tmp_path: Path) -> Non
     assert service.manage_json("undo_import", str(run))["state"] == "undone"
     for command in ("purge_expired", "recount_stock", "create_staff_roles"):
         service.manage(command)
-    assert service.manage("shell", "--verbosity=0", "--command", DELETE_STAFF) == "[(None, 'Cats')]\n"
+    assert service.shell(DELETE_STAFF) == "[(None, 'Cats')]\n"
 
 
 def test_the_migrator_can_undo_and_repeat_its_migrations(database: Server) -> None:

@@ -40,7 +40,7 @@ def service(address: str) -> Iterator[Gunicorn]:
 
 @pytest.fixture(scope="module")
 def key(service: Gunicorn) -> str:
-    service.manage("load_demo_data")
+    service.command("load_demo_data")
     return service.issue_key()
 
 

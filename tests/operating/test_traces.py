@@ -71,7 +71,7 @@ def server(received: Received, database: str) -> Iterator[Gunicorn]:
         "OTEL_BSP_SCHEDULE_DELAY": "100",
     }
     with running_server(database=database, workers=1, **on) as server:
-        server.manage("load_demo_data")
+        server.command("load_demo_data")
         with closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as connection:
             connection.execute("ALTER TABLE idempotency_idempotentrequest RENAME COLUMN fingerprint TO gone")
         yield server

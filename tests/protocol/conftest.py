@@ -10,7 +10,8 @@ from tests.server import Gunicorn, running_server
 
 @pytest.fixture(scope="package")
 def server() -> Iterator[Gunicorn]:
-    with running_server(ALLOWED_HOSTS="127.0.0.1,petstore.example", BEHIND_TLS_PROXY="true") as server:
+    hosts = "127.0.0.1,petstore.example"
+    with running_server(workers=1, ALLOWED_HOSTS=hosts, BEHIND_TLS_PROXY="true") as server:
         yield server
 
 

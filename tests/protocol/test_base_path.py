@@ -43,8 +43,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[Gunicorn]:
         "BEHIND_TLS_PROXY": "true",
         "DJANGO_SETTINGS_MODULE": request.param,
     }
-    with running_server(**variables) as server:
-        server.manage("load_demo_data")
+    with running_server(workers=1, **variables) as server:
+        server.command("load_demo_data")
         yield server
 
 
@@ -186,7 +186,7 @@ CREATE = "from django.contrib.auth.models import User; User.objects.create_super
 
 @pytest.fixture(scope="module")
 def password(server: Gunicorn) -> str:
-    server.manage("shell", "-v0", "-c", f"{CREATE}('anna', password={PASSWORD!r})")
+    server.shell(f"{CREATE}('anna', password={PASSWORD!r})")
     return PASSWORD
 
 

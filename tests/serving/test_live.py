@@ -23,13 +23,13 @@ from tests.timed import at_once, timed
 @pytest.fixture(scope="module")
 def server(database: str) -> Iterator[Gunicorn]:
     with running_server(database=database, workers=1, ALLOWED_HOSTS="127.0.0.1") as server:
-        server.manage("load_demo_data")
+        server.command("load_demo_data")
         yield server
 
 
 @pytest.fixture(scope="module")
 def key(server: Gunicorn) -> str:
-    return str(server.manage_json("issue_api_key", "Caller")["key"])
+    return server.issue_key()
 
 
 def connection_to(server: Gunicorn) -> http.client.HTTPConnection:
