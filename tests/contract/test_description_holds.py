@@ -31,7 +31,7 @@ from tests.factories import CategoryFactory, PetFactory
 # Without Hypothesis's steering towards what schemathesis likes, which took more time than all requests.
 PHASES = [Phase.explicit, Phase.generate, Phase.shrink]
 BOUNDED = settings(
-    max_examples=10_000 if EXPLORE else 300,
+    max_examples=10_000 if EXPLORE else 100,
     derandomize=not EXPLORE,
     deadline=None,
     database=None,
