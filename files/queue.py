@@ -31,7 +31,7 @@ from files.progress import Note, Progress
 from files.run import import_locked, import_of
 from files.transactions import LOCKED, disconnect
 from files.uploads import opened, options_of, permissions
-from history.acting import acting, begin_request, identify
+from history.acting import acting, acting_for
 from history.naming import who
 from pets.models import IMPORTED, ImportRun, ImportUpload
 
@@ -121,9 +121,8 @@ def do(number: int) -> None:
         with only_import():
             upload = ImportUpload.objects.select_related("run", "uploaded_by").get(pk=number)
             if upload.waits_since is not None:
-                begin_request(upload.work["request_id"])
-                identify(upload.work["who"])
-                _note(upload, _outcome(upload))
+                with acting_for(upload.work["who"], upload.work["request_id"]):
+                    _note(upload, _outcome(upload))
     except (BusyError, LockedError, ImportUpload.DoesNotExist):
         return
     except DatabaseError as error:

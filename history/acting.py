@@ -57,13 +57,12 @@ def end_request(**_signal: Any) -> None:
 
 @contextmanager
 def acting_for(actor: str, request_id: str) -> Iterator[None]:
-    """In this block, act for who made a request before."""
-    begin_request(request_id)
-    identify(actor)
+    """In this block, act for who made a request before, and then as before for who makes the one that goes on."""
+    token = _acting.set(Acting(actor, request_id))
     try:
         yield
     finally:
-        end_request()
+        _acting.reset(token)
 
 
 def account() -> str:

@@ -19,6 +19,7 @@ from categories.models import Category
 from changes.models import Change
 from files import queue
 from files.lock import only_import
+from history.acting import Acting, acting, acting_for
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.files.test_admin_imports import ADD, again, confirm, ended, send, sent, why
 from tests.pets.office import member, text_of, told, work_off
@@ -96,6 +97,14 @@ def test_a_file_that_waits_can_be_stopped_and_checked_later(staff: Client, categ
     assert not ImportRun.objects.exists()
     assert again(staff, shown).context["run"].created == FEW
     assert ImportRun.objects.get().state == "dry run"
+
+
+def test_who_stops_a_file_of_another_acts_for_themselves_again(staff: Client, category: Category) -> None:
+    upload = waiting(staff, rows(FEW))
+    with acting_for("staff bea", "request-of-bea"):
+        queue.stop(upload)
+        assert acting() == Acting("staff bea", "request-of-bea")
+    assert acting() == Acting()
 
 
 def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
