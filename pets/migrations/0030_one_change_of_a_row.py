@@ -82,19 +82,6 @@ def _remove(apps, schema_editor):
         schema_editor.execute("DROP TRIGGER IF EXISTS import_by_2_0")
 
 
-def _record(apps, schema_editor):
-    """Give imports that wrote something and have no change theirs: 1.3 wrote them beside 1.4, or after a rollback."""
-    change, run = apps.get_model("changes", "Change"), apps.get_model("pets", "ImportRun")
-    wrote = run.objects.filter(change=None, state__in=("done", "partly undone", "undone")).defer("rejects")
-    for each in wrote.exclude(created=0, updated=0):
-        with transaction.atomic(schema_editor.connection.alias):
-            at = each.finished_at or each.started_at
-            counts = {"added": each.created, "changed": each.updated}
-            made = change.objects.create(kind="import", who=each.who, what=each.file_name, ended_at=at, **counts)
-            change.objects.filter(pk=made.pk).update(made_at=at)
-            run.objects.filter(pk=each.pk).update(change=made)  # the trigger gives it to the rows
-
-
 @contextmanager
 def _patient(connection):
     """Wait for an autovacuum in this block, which gives way after a second: no one waits behind what is done here."""
@@ -153,7 +140,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunPython(install, _remove),
-        migrations.RunPython(_record, migrations.RunPython.noop),
         migrations.RunPython(_copy, migrations.RunPython.noop),
         migrations.RunPython(_build(INDEXES), _build(BEFORE)),
         migrations.SeparateDatabaseAndState(state_operations=[migrations.RemoveField("petchange", "import_run")]),
