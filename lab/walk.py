@@ -1,10 +1,11 @@
-"""Count our own files, functions and moves between files that one request runs: `make -C lab walk`.
+"""Count our own files, functions and moves between files that one request or import runs: `make -C lab walk`.
 
 The ASGI application is called in this process, on an empty PostgreSQL, so what serves it is not counted. `--seq` prints
 the way of a list.
 """
 
 import asyncio
+import io
 import json
 import logging
 import os
@@ -58,8 +59,8 @@ class Way:
         return f"{files:3} files {len(self.calls):4} functions {self.calls.total():4} calls {len(self.files):4} moves"
 
 
-def prepare() -> tuple[int, int, str]:
-    """Migrate, and add animals. Return the IDs of a category and an animal, and a key."""
+def prepare() -> tuple[int, int, str, int, str]:
+    """Migrate, and add animals. Return the IDs of a category and an animal, a key, a change, and a session of staff."""
     import django
 
     django.setup()
@@ -68,17 +69,25 @@ def prepare() -> tuple[int, int, str]:
 
     call_command("migrate", verbosity=0)
     from categories.models import Category
+    from changes import bulk, undo
+    from django.contrib.auth.models import User
+    from django.test import Client
     from pets.models import Pet
     from petstore_site.apikeys.models import APIKey
 
     category = Category.objects.create(name=f"Walked {os.getpid()}")
     pets = Pet.objects.bulk_create([Pet(name=f"P{n}", category=category, status="available") for n in range(30)])
     key = APIKey.objects.issue(name="walk")[1]
+    user = User.objects.create_superuser(f"walk-{os.getpid()}")
+    (client := Client()).force_login(user)
+    animals = bulk.select(Pet.objects.filter(category=category), user=user)
+    change = bulk.begin(animals, bulk.Target("status", "sold", "sold"))
+    undo.advance(change.pk)
     connection.close()
-    return category.pk, pets[0].pk, key
+    return category.pk, pets[0].pk, key, change.pk, client.cookies.output(header="", attrs=[]).strip()
 
 
-def requests(category: int, pet: int, key: str) -> dict[str, Callable[[int], Request]]:
+def requests(category: int, pet: int, key: str, change: int, session: str) -> dict[str, Callable[[int], Request]]:
     """Return what makes each kind of request, by its name."""
     body = json.dumps({"name": "Rex", "categoryId": category}).encode()
     of_body = {b"content-type": b"application/json", b"content-length": str(len(body)).encode()}
@@ -102,6 +111,10 @@ def requests(category: int, pet: int, key: str) -> dict[str, Callable[[int], Req
         "POST with key": lambda number: request("POST", "/v1/pets", sent=body, idempotency_key=b"k%d" % number),
         "replay": lambda _: request("POST", "/v1/pets", sent=body, idempotency_key=b"same"),
         "401": lambda _: request("GET", "/v1/pets", authorization=b""),
+        "list of animals": lambda _: request("GET", "/admin/pets/pet/", cookie=session.encode(), authorization=b""),
+        "page of change": lambda _: request(
+            "GET", f"/admin/activity/{change}/", cookie=session.encode(), authorization=b""
+        ),
     }
 
 
@@ -134,11 +147,25 @@ async def main(kinds: dict[str, Callable[[int], Request]]) -> None:
         way = Way()
         with way.followed():
             status = await respond(application, made(3))
-        print(f"{name:14} {status} {way}", flush=True)
+        print(f"{name:15} {status} {way}", flush=True)
         if "--seq" in sys.argv and name == "GET list":
             print(" ", *(file.removeprefix(f"{ROOT}/") for file in way.files))
 
 
+def import_rows() -> None:
+    """Print the same for a command that imports 21 rows, in its second run."""
+    from django.core.management import call_command
+
+    for run in range(2):
+        way = Way()
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file, way.followed():
+            file.write("name,category\n" + "".join(f"Rex {run} {row},Dogs\n" for row in range(21)))
+            file.flush()
+            call_command("import_pets", file.name, "--create-categories", stdout=io.StringIO())
+    print(f"{'import 21 rows':15}     {way}")
+
+
 if __name__ == "__main__":
     asyncio.run(main(requests(*prepare())))
+    import_rows()
     os._exit(0)  # the threads of the service would go on
