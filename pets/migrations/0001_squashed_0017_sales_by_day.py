@@ -2,7 +2,7 @@
 
 import categories.names
 import django.db.models.deletion
-import pets.models.animals
+import pets.models
 import simple_history.models
 from django.conf import settings
 from django.db import migrations, models
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                         help_text="The store's own number for this animal. Imports update by it; the API never shows it.",
                         max_length=100,
                         null=True,
-                        validators=[pets.models.animals.validate_reference],
+                        validators=[pets.models.validate_reference],
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
@@ -310,7 +310,7 @@ class Migration(migrations.Migration):
                         help_text="The store's own number for this animal. Imports update by it; the API never shows it.",
                         max_length=100,
                         null=True,
-                        validators=[pets.models.animals.validate_reference],
+                        validators=[pets.models.validate_reference],
                     ),
                 ),
                 ("history_id", models.BigAutoField(editable=False, primary_key=True, serialize=False)),
