@@ -41,10 +41,12 @@ def _walk(vendor: str, equal: Mapping[str, str]) -> str:
     return f'SELECT {shown} WHERE {"".join(alike)}"id" <= {newest} ORDER BY {first}"id" DESC LIMIT '
 
 
-def _list(vendor: str, filters: frozenset[str], count: int) -> str:
+@lru_cache(maxsize=2048)
+def list_of(vendor: str, filters: frozenset[str], count: int) -> str:
     """Return the list by these filters. That of a category alone merges its lists by status: one index for both.
 
-    They have one order on PostgreSQL, which then reads each only as far as the page needs.
+    They have one order on PostgreSQL, which then reads each only as far as the page needs. The limit is a part of
+    the text, so that a prepared plan knows it.
     """
     equal = {column: f"%({name})s" for name, column in FILTERS.items() if name in filters}
     if filters != {"categoryId"}:
@@ -63,9 +65,6 @@ def _behind(filters: frozenset[str], count: int) -> str:
         f'ORDER BY "id" DESC LIMIT {count}'
     )
 
-
-list_of = lru_cache(maxsize=2048)(_list)
-"""The limit is a part of the text, so that a prepared plan knows it."""
 
 ONE = f'SELECT {COLUMNS} FROM "pets_pet" WHERE "id" = %(id)s'
 

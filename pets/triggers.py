@@ -78,14 +78,7 @@ CREATE TRIGGER pet_recorded BEFORE INSERT ON pets_petchange FOR EACH ROW
 CREATE TRIGGER pets_truncated AFTER TRUNCATE ON pets_pet FOR EACH STATEMENT EXECUTE FUNCTION pets_truncated();
 """  # noqa: S608 - constants
 
-REMOVE_FROM_POSTGRESQL = """
-DROP FUNCTION IF EXISTS pet_added() CASCADE;
-DROP FUNCTION IF EXISTS pet_removed() CASCADE;
-DROP FUNCTION IF EXISTS pet_changed() CASCADE;
-DROP FUNCTION IF EXISTS pet_sold() CASCADE;
-DROP FUNCTION IF EXISTS pet_recorded() CASCADE;
-DROP FUNCTION IF EXISTS pets_truncated() CASCADE;
-"""
+REMOVE_FROM_POSTGRESQL = [f"DROP FUNCTION IF EXISTS {name}() CASCADE" for name in (*sorted(TRIGGERS), "pets_truncated")]
 
 ADD = "ON CONFLICT (day, category_id, status) DO UPDATE SET animals = animals + excluded.animals"
 
@@ -147,7 +140,7 @@ def remove() -> None:
 
 def _remove(names: Iterable[str]) -> None:
     if connection.vendor == "postgresql":
-        _run([REMOVE_FROM_POSTGRESQL])
+        _run(REMOVE_FROM_POSTGRESQL)
     else:
         _run([f"DROP TRIGGER IF EXISTS {name}" for name in sorted(names)])
 

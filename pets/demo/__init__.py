@@ -12,22 +12,6 @@ from pets.models import Pet
 ANIMALS = Path(__file__).with_name("animals.csv")
 
 
-ICONS = {
-    "Budgerigars": "bird",
-    "Canaries and finches": "bird",
-    "Cats": "cat",
-    "Dogs": "dog",
-    "Freshwater fish": "fish",
-    "Hamsters": "rat",
-    "Marine fish": "fish",
-    "Mice and rats": "rat",
-    "Parrots": "bird",
-    "Rabbits": "rabbit",
-    "Tortoises": "turtle",
-}
-"""The icons of its categories; the others have a paw."""
-
-
 class CatalogueNotEmptyError(Exception):
     """The database has animals of its own."""
 
@@ -46,15 +30,13 @@ def load_demo_catalogue() -> tuple[int, int]:
         if Pet.objects.exists():
             message = "The catalogue has animals already. Nothing was loaded; the demonstration is for an empty one."
             raise CatalogueNotEmptyError(message)
-        names = sorted({row["category"] for row in rows})
-        categories = {name: _category(name) for name in names}
+        icons = {row["category"]: row["icon"] for row in rows}
+        categories = {
+            name: Category.objects.get_or_create(name=name, defaults={"icon": icons[name]})[0] for name in sorted(icons)
+        }
         bulk_create_with_history(
             [Pet(name=row["name"], category=categories[row["category"]], status=row["status"]) for row in rows],
             Pet,
             custom_historical_attrs={"actor": "command load_demo_data"},
         )
     return len(categories), len(rows)
-
-
-def _category(name: str) -> Category:
-    return Category.objects.get_or_create(name=name, defaults={"icon": ICONS.get(name, "")})[0]
