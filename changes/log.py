@@ -32,15 +32,15 @@ PEOPLE = "people"
 
 STAFF = Q(who__startswith="staff ")
 
-KINDS: dict[str, tuple[set[str], str]] = {
-    Kind.EDIT: (set(), "~"),
-    "added": ({Kind.ADDITION}, "+"),
-    Kind.BULK: ({Kind.BULK, Kind.MERGE}, ""),
-    Kind.IMPORT: ({Kind.IMPORT}, ""),
-    Kind.DELETION: ({Kind.DELETION}, "-"),
-    Kind.UNDO: ({Kind.UNDO, Kind.RESTORE}, ""),
+KINDS: dict[str, tuple[str, set[str], str]] = {
+    Kind.EDIT: ("Edits", set(), "~"),
+    "added": ("Added", {Kind.ADDITION}, "+"),
+    Kind.BULK: ("Bulk", {Kind.BULK, Kind.MERGE}, ""),
+    Kind.IMPORT: ("Imports", {Kind.IMPORT}, ""),
+    Kind.DELETION: ("Deletions", {Kind.DELETION}, "-"),
+    Kind.UNDO: ("Undo", {Kind.UNDO, Kind.RESTORE}, ""),
 }
-"""What can be asked for: the kinds of records, and the type of the rows of history, if any."""
+"""What can be asked for: its tab, the kinds of records, and the type of the rows of history, if any."""
 
 COMPARED = 2_000
 """Animals of a change whose values before it and later rows are looked up to be counted."""
@@ -136,12 +136,11 @@ def animals_named(needle: str) -> set[int]:
 
 def rows(change: AnyChange) -> QuerySet[Any]:
     """Return the rows of history of a change, in the order of its animals, which is that of a file."""
-    column, value = source(change)
-    queryset: QuerySet[Any] = _rows().filter(**{SOURCES[column]: value}).order_by("history_id")
+    of = {"history_id": change.row} if change.row is not None else {"change": change.pk or 0}
+    queryset: QuerySet[Any] = _rows().filter(**of).order_by("history_id")
     return queryset
 
 
-SOURCES = {"history_id": "history_id", "bulk_change_id": "change_id"}
 SHOWN = {"all": "", "changed": "~", "added": "+", "deleted": "-"}
 LATER = Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"))
 DELETED = Category.history.filter(id=OuterRef("category_id"), history_type="-").order_by("-history_id")
@@ -160,7 +159,7 @@ def animals(
     """
     column, value = source(change)
     beyond = RawSQL(along(column, ">"), [value, after, value], output_field=BooleanField())  # noqa: S611 - constants
-    wanted = _rows().filter(beyond).order_by(SOURCES[column], "history_id")
+    wanted = _rows().filter(beyond).order_by("change_id", "history_id")
     if among is not None:
         wanted = wanted.filter(id__in=among)
     if show == "since":
@@ -293,7 +292,7 @@ def _place(before: str) -> Place | None:
 def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
     records = with_undone(Change.objects.order_by("-made_at", "-pk")).defer("left")
     if filters.kind:
-        records = records.filter(kind__in=KINDS[filters.kind][0])
+        records = records.filter(kind__in=KINDS[filters.kind][1])
     records = filtered(records, filters, "made_at")
     if filters.animals is not None:
         history = Pet.history.filter(id__in=filters.animals)
@@ -305,7 +304,7 @@ def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
 
 
 def _singles(filters: Filters, place: Place | None, count: int) -> list[Any]:
-    did = KINDS[filters.kind][1] if filters.kind else ""
+    did = KINDS[filters.kind][2] if filters.kind else ""
     if filters.kind and not did:
         return []
     rows = _rows().filter(change=None, undo_of=None)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -49,24 +48,28 @@ class AnyChange:
 
     pk: Any
     kind: Any
-    state: Any
     who: Any
-    user_id: Any
-    made_at: Any
-    undo_of: Any
-    undo_of_id: Any
-    undo_of_row: Any
-    added: Any
-    changed: Any
-    deleted: Any
     what: Any
-    column: Any
-    comment: Any
+    made_at: Any
+    state: Any = State.DONE
+    user_id: Any = None
+    request_id: Any = ""
+    added: Any = 0
+    changed: Any = 0
+    deleted: Any = 0
+    left_count: Any = 0
+    unreached: Any = 0
+    column: Any = ""
+    comment: Any = ""
+    outcome: Any = ""
+    undo_of: Any = None
+    undo_of_id: Any = None
+    undo_of_row: Any = None
 
     row: int | None = None
     """The row of history that a change of one animal is."""
-    run: Any
-    """The record of the import that it is; None if it is none."""
+    run: Any = None
+    """The record of the import that it is."""
     animal: Any = None
     """The one animal that it is about, before and after, if it was read with the change."""
     known_undos: "list[Any] | None" = None
@@ -114,53 +117,18 @@ class AnyChange:
         return is_whole or bool(parts and sum(parts) >= self.animals)
 
     @property
-    def is_partly_undone(self) -> bool:
-        return self.undone is not None and not self.is_undone
-
-    @property
-    def actor(self) -> str:
-        """Return who made it, as `name_actors` asks for it."""
-        return str(self.who)
-
-    @property
-    def becomes(self) -> str:
-        """Return what its animals became, a status or the name of a category. Of an undo, nothing."""
-        return "" if self.undo_of_id else self.what.partition(" becomes ")[2]
-
-    @property
     def animals(self) -> int:
         return int(self.changed + self.added + self.deleted)
 
 
-@dataclass
 class UnrecordedChange(AnyChange):
     """A change without a record: a row of history of one animal, or an import that changed nothing, or not yet."""
 
-    kind: Kind
-    who: str
-    what: str
-    made_at: datetime
-    state: State = State.DONE
-    user_id: int | None = None
-    request_id: str = ""
-    added: int = 0
-    changed: int = 0
-    deleted: int = 0
-    row: int | None = None
-    run: Any = None
+    pk = None
 
-    pk: None = None
-    column: str = ""
-    comment: str = ""
-    undo_of: None = None
-    undo_of_id: None = None
-    undo_of_row: None = None
-    left_count: int = 0
-    unreached: int = 0
-    outcome: str = ""
-
-    def __str__(self) -> str:
-        return f"change {self.key}"
+    def __init__(self, kind: Kind, who: str, what: str, made_at: datetime, **others: Any) -> None:
+        self.kind, self.who, self.what, self.made_at = kind, who, what, made_at
+        vars(self).update(others)
 
     @classmethod
     def of_row(cls, row: Any) -> "UnrecordedChange":
@@ -183,7 +151,7 @@ class UnrecordedChange(AnyChange):
     def of_import(cls, run: Any) -> "UnrecordedChange":
         """Return the change that an import is which has no record of one."""
         state = State.RUNNING if run.state == "running" else State.DONE
-        return cls(Kind.IMPORT, run.who, run.file_name, run.started_at, state, run=run)
+        return cls(Kind.IMPORT, run.who, run.file_name, run.started_at, state=state, run=run)
 
 
 class Change(AnyChange, models.Model):

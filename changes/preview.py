@@ -14,7 +14,7 @@ from changes.words import changes_between
 from pets.columns import CATEGORY
 
 LISTED = 25
-"""Animals on a page, and animals that stay that are named on each."""
+"""Animals on a page of a change or its undo, and animals that stay that are named on each."""
 
 FLOWS = 12
 """Changes from one value to another that are shown; of more, only the animals are counted."""

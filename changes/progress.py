@@ -21,10 +21,6 @@ class Phase(NamedTuple):
     share: float | None
     text: str = ""
 
-    @property
-    def word(self) -> str:
-        return {"now": "running", "wait": "waiting"}.get(self.state, self.state)
-
 
 @dataclass
 class WorkProgress:

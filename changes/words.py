@@ -81,13 +81,8 @@ def run_of(row: Any) -> Any:
 
 def history_of(pet: Pet) -> list[Any]:
     """Return the newest rows of history, one more than is shown: a change is what differs from the row before."""
-    return list(history_rows(pet.pk).order_by("-history_id")[: SHOWN + 1])
-
-
-def history_rows(number: int) -> Any:
-    """Return the query for all rows of history of an animal, with what a sentence about each needs."""
-    rows = Pet.history.filter(id=number).select_related("category", "change__imported")
-    return rows.defer("change__imported__rejects", "change__left")
+    rows = Pet.history.filter(id=pet.pk).select_related("category", "change__imported").order_by("-history_id")
+    return list(rows.defer("change__imported__rejects", "change__left")[: SHOWN + 1])
 
 
 def first_of(pet: Pet, newest: list[Any]) -> Any:
@@ -174,14 +169,6 @@ def _value(row: Any, column: Column) -> str:
     return value_in_words(Pet, column.name, getattr(row, column.name)) or "none"
 
 
-def cells(row: Any) -> list[str]:
-    """Return the values of a row of history as a file has them, in the order of `ON_PAGES`."""
-    return [
-        (row.category.name if row.category else "") if column is CATEGORY else getattr(row, column.name) or ""
-        for column in ON_PAGES
-    ]
-
-
 # --- A change ---------------------------------------------------------------------------------------------------------
 
 
@@ -246,7 +233,7 @@ def _several(change: Any) -> str:
     if change.kind in {Kind.DELETION, Kind.RESTORE}:
         return f"{'deleted' if change.kind == Kind.DELETION else 'restored'} {_reached(change)}"
     column = BY_NAME[change.column]
-    return column.say(column.sentence, name=_reached(change), after=_cut(change.becomes))
+    return column.say(column.sentence, name=_reached(change), after=_cut(change.what.partition(" becomes ")[2]))
 
 
 def _reached(change: Any) -> str:
@@ -335,7 +322,10 @@ def _since(of: AnimalRow, changes: Mapping[Column, ValueChange]) -> tuple[str, l
 def line_of(row: AnimalInWords) -> list[str]:
     """Return the cells under `HEADER`."""
     after, since = row.row, row.since
-    name, *others = cells(after)
+    name, *others = (
+        (after.category.name if after.category else "") if column is CATEGORY else getattr(after, column.name) or ""
+        for column in ON_PAGES
+    )
     return [
         str(after.id),
         name,

@@ -24,9 +24,6 @@ GONE = "Not found. Perhaps someone deleted it."
 LIST_PARAMETERS = {*IGNORED_PARAMS, PAGE_VAR, ERROR_FLAG}
 """Django's own names in the query of a list."""
 
-FILTERS = "_changelist_filters"
-"""Where Django keeps the query of a list in the addresses of its things."""
-
 LOOKUPS = "(__id)?(__(exact|gte|lte|lt|gt|isnull))?"
 """What Django's filters put behind the name of a field."""
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from django.contrib.auth.decorators import permission_required
-
 SEE_ANIMALS = ("pets.view_pet", "pets.change_pet")
 """Any of these opens the list."""
 
@@ -16,7 +14,3 @@ def may_see_animals(request: Any) -> bool:
 def may_see_imports(user: Any) -> bool:
     """Return whether the user can see what imports did, or import files."""
     return any(map(user.has_perm, ("pets.view_importrun", "pets.add_importrun")))
-
-
-change_permission_required = permission_required("pets.change_pet", raise_exception=True)
-"""Respond to others with 403."""

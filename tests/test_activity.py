@@ -33,7 +33,7 @@ def flock(category: Category) -> list[Pet]:
 def lines(client: Client) -> list[str]:
     events = client.get("/admin/").context["activity"]["events"]
     return [
-        f"{event.change.actor} {event.change.sentence}".strip()
+        f"{event.change.who} {event.change.sentence}".strip()
         if event.change
         else " ".join(filter(None, (event.actor, event.verb, event.what)))
         for event in events

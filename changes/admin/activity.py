@@ -13,24 +13,17 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_safe
 
 from changes import log
-from changes.admin.change import describe, page
+from changes.admin.change import describe, download, of_import, page, show_change, stop, undo
 from changes.admin.imports import MOST, files, imports, say
 from changes.admin.notices import address
-from changes.models import Change, Kind, State
+from changes.models import Change, Kind, State, UnrecordedChange
 from files.downloads import csv_of
 from history.times import span_in_words, spans
 from history.values import row_number
+from pets.models import ImportRun, ImportState
 from pets.permissions import may_see_animals, may_see_imports
 
-TABS = {
-    "": "All",
-    Kind.EDIT: "Edits",
-    "added": "Added",
-    Kind.BULK: "Bulk",
-    Kind.IMPORT: "Imports",
-    Kind.DELETION: "Deletions",
-    Kind.UNDO: "Undo",
-}
+TABS = {"": "All"} | {kind: title for kind, (title, *_) in log.KINDS.items()}
 
 PER_PAGE = 50
 
@@ -104,9 +97,13 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _running(reader: Any) -> list[Any]:
-    """Return the changes that run, but for imports, with their progress."""
+    """Return the changes that run, with their progress, and the imports of commands; others are files."""
     found = log.with_undone(Change.objects.filter(state=State.RUNNING, imported=None)).order_by("-pk").defer("left")
     changes: list[Any] = [*found[:MOST]]
+    if may_see_imports(reader):
+        runs = ImportRun.objects.filter(state=ImportState.RUNNING).exclude(options__dry_run=True).defer("rejects")
+        by_commands = runs.exclude(uploads__waits_since__isnull=False)
+        changes += map(UnrecordedChange.of_import, by_commands[:MOST])
     describe(changes, reader)
     for change in changes:
         change.url = address(change)
@@ -158,8 +155,13 @@ def _animals(wanted: dict[str, Any]) -> list[int] | None:
 
 
 def urls(view: Any) -> list[Any]:
-    """Return the addresses of these pages; `view` makes each one of the back office's."""
+    """Return the addresses of changes; `view` makes each page one of the back office's."""
     return [
         path("activity/", view(index), name="activity"),
         path("activity/csv/", view(export), name="activity_export"),
+        path("activity/i<int:number>/", view(of_import), name="activity_import"),
+        path("activity/<slug:key>/", view(show_change), name="activity_change"),
+        path("activity/<slug:key>/csv/", view(download), name="activity_csv"),
+        path("activity/<slug:key>/undo/", view(undo), name="activity_undo"),
+        path("activity/<slug:key>/stop/", view(stop), name="activity_stop"),
     ]

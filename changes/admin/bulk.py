@@ -18,7 +18,6 @@ from changes.bulk import AT_MOST, SelectionTooLargeError, Target, begin, bulk_pl
 from changes.models import Change, Selection, State
 from changes.words import animals
 from pets.models import Pet, PetStatus
-from pets.permissions import change_permission_required
 
 LISTED = 100
 """Animals that the page which asks names; the others it counts."""
@@ -80,7 +79,7 @@ ACTIONS.append(action("delete_selected", "Delete selected animals…", "pets_pet
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@change_permission_required
+@permission_required("pets.change_pet", raise_exception=True)
 def make(request: HttpRequest, selection_id: int, becomes: str) -> HttpResponse:
     """Show what the change would do, or make it and go back to the list."""
     if becomes not in {*PetStatus.values, CATEGORY}:

@@ -9,17 +9,17 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from categories.models import Category
 from changes import log
 from changes import undo as undoing
-from changes.admin.import_facts import facts
+from changes.admin.imports import facts
 from changes.admin.notices import address, lead_on
 from changes.models import AnyChange, Kind, State, UnrecordedChange
 from changes.plan import BLOCK
-from changes.preview import undo_plan
+from changes.preview import LISTED, undo_plan
 from changes.words import HEADER, animals, animals_in_words, line_of, sentence, undo_in_words, undone_in_words
 from files.downloads import csv_of
 from files.lock import is_free
@@ -30,9 +30,6 @@ from history.pages import sent_from
 from history.values import row_number
 from pets.models import ImportRun, ImportState
 from pets.permissions import may_see_animals, may_see_imports
-
-LISTED = 25
-"""Animals on a page of a change."""
 
 PER_SECOND = 5_000
 """Animals that are undone in a second, so that the page which asks can say how long it takes."""
@@ -91,7 +88,6 @@ def _show(request: Any, change: Any) -> HttpResponse:
         "flows": log.flows(change),
         "merged": log.categories(change),
         "changed": "?show=changed" if "changed" in parts else "",
-        "may_export": request.user.has_perm("pets.export_pet"),
     }
     if change.undone is not None:
         context["undone"] = _undone(change, request.user)
@@ -176,17 +172,6 @@ def stop(request: HttpRequest, key: str) -> HttpResponse:
     return HttpResponseRedirect(address(change))
 
 
-def urls(view: Any) -> list[Any]:
-    """Return the addresses of these pages; `view` makes each one of the back office's."""
-    return [
-        path("activity/i<int:number>/", view(of_import), name="activity_import"),
-        path("activity/<slug:key>/", view(show_change), name="activity_change"),
-        path("activity/<slug:key>/csv/", view(download), name="activity_csv"),
-        path("activity/<slug:key>/undo/", view(undo), name="activity_undo"),
-        path("activity/<slug:key>/stop/", view(stop), name="activity_stop"),
-    ]
-
-
 def describe(changes: Iterable[Any], reader: Any, actors: Iterable[str] = ()) -> dict[str, tuple[str, str]]:
     """Give each change what the templates show of it: `name` and `sentence`, and whether `reader` `may_undo` it.
 
@@ -213,15 +198,11 @@ def describe(changes: Iterable[Any], reader: Any, actors: Iterable[str] = ()) ->
 
 def parts_of(rows: Iterable[Any], reader: Any) -> list[Any]:
     """Return for each of these rows of history the change that it is, or is a part of, as `describe` leaves it."""
-    changes: dict[str, Any] = {}
-    keys = []
-    for row in rows:
-        change = row.change or UnrecordedChange.of_row(row)
-        keys.append(change.key)
-        changes.setdefault(change.key, change)
+    parts = [row.change or UnrecordedChange.of_row(row) for row in rows]
+    changes: dict[str, Any] = {part.key: part for part in parts}
     log.note([*changes.values()])
     describe(changes.values(), reader)
-    return [changes[key] for key in keys]
+    return [changes[part.key] for part in parts]
 
 
 def _change(request: HttpRequest, key: str) -> Any:

@@ -1,20 +1,21 @@
-"""Imports in Activity: their list, the files that are worked on now, and the reader's previews."""
+"""Imports in Activity: their list, the files that are worked on now, the reader's previews, and facts of one."""
 
 from operator import attrgetter
 from typing import Any
 
-from django.db.models import F, Prefetch, Q, QuerySet
-from django.db.models.functions import Length
+from django.db.models import F, Prefetch, Q, QuerySet, Value
+from django.db.models.functions import Concat, Length
 from django.urls import reverse
 from django.utils import timezone
 
+from categories.models import Category
 from changes import log
-from changes.admin.import_facts import BADGES, page_of
+from changes.admin.notices import page_of
 from files import page
 from files.uploads import KEPT
 from history.values import row_number
-from pets.models import IMPORTED, STANDARD_INPUT, ImportRun, ImportState, ImportUpload, Pet
-from pets.permissions import may_see_imports
+from pets.models import IMPORTED, STANDARD_INPUT, STANDING, ImportRun, ImportState, ImportUpload, Pet
+from pets.permissions import may_see_animals, may_see_imports
 
 MOST = 5
 """Things that run, or previews, on top of the list."""
@@ -23,12 +24,33 @@ PHASES = {"read": "Reading", "check": "Checking", "write": "Writing"}
 ENDED = {"rejected": "failed", "stopped": "same", "failed": "failed", "unknown": "failed"}
 """The colours of a file that could not be read or checked."""
 
+BADGES = dict.fromkeys(ImportState.values, "failed") | {
+    ImportState.DONE: "done",
+    ImportState.DRY_RUN: "same",
+    ImportState.UNDONE: "same",
+    ImportState.RUNNING: "pending",
+    ImportState.PARTLY_UNDONE: "pending",
+}
+"""The colour of each state."""
+
+OPTIONS = {
+    "dry_run": "dry run",
+    "again": "again, although it was imported before",
+    "accept_ids": "changes of most names by ID accepted",
+    "accept_near": "references like known ones accepted",
+    "accept_references": "altered references and names accepted",
+    "create_categories": "missing categories added",
+    "skip_errors": "rows with errors rejected",
+    "formula_safe": "a ' before cells dropped",
+}
+
 
 def uploads() -> QuerySet[Any]:
     """Return the files of the last day, without what is large in them."""
     kept = ImportUpload.objects.filter(created_at__gt=timezone.now() - KEPT).defer("content", "rejects", "work")
-    notes = {"state": F("work__state"), "why": F("work__why"), "checks": F("work__checks"), "phase": F("work__phase")}
-    return kept.annotate(**notes, rejected=Length("rejects")).select_related("uploaded_by").order_by("-pk")
+    notes = {name: F(f"work__{name}") for name in ("state", "why", "checks", "phase")}
+    who = Concat(Value("staff "), "uploaded_by__username")
+    return kept.annotate(**notes, rejected=Length("rejects"), who=who).order_by("-pk")
 
 
 def imports(filters: log.Filters, needle: str, before: str, *, count: int) -> tuple[list[ImportRun], str]:
@@ -53,15 +75,11 @@ def imports(filters: log.Filters, needle: str, before: str, *, count: int) -> tu
     return listed, older
 
 
-def _not_begun(upload: ImportUpload) -> Any:
+def _not_begun(upload: Any) -> Any:
     """Return an import for a file that none was begun of."""
-    run: Any = ImportRun(who=_sender(upload), file_name=upload.file_name, options={}, started_at=upload.created_at)
+    run: Any = ImportRun(who=upload.who, file_name=upload.file_name, options={}, started_at=upload.created_at)
     run.files = [upload]
     return run
-
-
-def _sender(upload: ImportUpload) -> str:
-    return f"staff {upload.uploaded_by.get_username()}"
 
 
 def say(runs: list[Any], reader: Any) -> None:
@@ -69,24 +87,21 @@ def say(runs: list[Any], reader: Any) -> None:
     for run in runs:
         run.upload = next(iter(run.files), None)
         run.file = "standard input" if run.file_name == STANDARD_INPUT else run.file_name
-        run.is_mine = run.upload is not None and _is_theirs(run.upload, reader)
-        run.url = page_of(run) if run.pk else _page_of_file(run.upload) if run.is_mine else ""
+        if run.upload is not None:
+            _say_file(run.upload, reader)
+        run.url = page_of(run) if run.pk else run.upload.url
         run.kind, run.word = _state(run)
         run.has_counts = bool(run.pk) and run.state in {*IMPORTED, ImportState.DRY_RUN}
-        run.open = _page_of_file(run.upload) if run.is_mine and run.state not in IMPORTED else ""
-        run.rejects_url = _rejects(run.upload) if run.is_mine else ""
+        run.open = run.upload.url if run.upload is not None and run.state not in IMPORTED else ""
 
 
-def _is_theirs(upload: ImportUpload, reader: Any) -> bool:
-    return upload.uploaded_by_id == reader.pk and bool(reader.has_perm("pets.add_importrun"))
-
-
-def _page_of_file(upload: Any) -> str:
-    return reverse(f"admin:pets_importrun_{'work' if upload.state else 'columns'}", args=[upload.pk])
-
-
-def _rejects(upload: Any) -> str:
-    return reverse("admin:pets_importrun_rejects", args=[upload.pk]) if upload.rejected else ""
+def _say_file(upload: Any, reader: Any) -> None:
+    """Give a file where its sender goes on with it, and downloads the rejected rows."""
+    upload.url = upload.rejects_url = ""
+    if upload.uploaded_by_id == reader.pk and reader.has_perm("pets.add_importrun"):
+        step = "work" if upload.state else "columns"
+        upload.url = reverse(f"admin:pets_importrun_{step}", args=[upload.pk])
+        upload.rejects_url = reverse("admin:pets_importrun_rejects", args=[upload.pk]) if upload.rejected else ""
 
 
 def _state(run: Any) -> tuple[str, str]:
@@ -114,31 +129,42 @@ def _state_of_file(upload: Any) -> tuple[str, str]:
 
 
 def files(reader: Any) -> tuple[list[Any], list[Any]]:
-    """Return the imports that run, with progress, if the reader can see imports, and the previews of the reader."""
+    """Return the files that are worked on, with progress, and the reader's previews, for who can see imports."""
     if not may_see_imports(reader):
         return [], []
     is_open = Q(work__isnull=True) | Q(work__state="checked", run__state=ImportState.DRY_RUN)
     wanted = uploads().select_related("run").filter(Q(waits_since__isnull=False) | Q(uploaded_by=reader.pk) & is_open)
     working, previews = [], []
     for each in wanted[: 2 * MOST]:
-        is_mine = _is_theirs(each, reader)
-        each.url = _page_of_file(each) if is_mine else ""
+        _say_file(each, reader)
         if each.waits_since is None:
-            each.rejects_url = _rejects(each)
-            previews += [each] if is_mine else []
+            previews += [each] if each.url else []
             continue
-        each.actor = _sender(each)
         each.sentence = f"is {'checking' if each.checks else 'importing'} {each.file_name}"
         each.progress = page.work(each) if each.state == "running" else None
-        each.stop_url = reverse("admin:pets_importrun_stop", args=[each.pk]) if is_mine else ""
+        each.stop_url = reverse("admin:pets_importrun_stop", args=[each.pk]) if each.url else ""
         working.append(each)
-    return [*working, *_imports_of_commands()], previews
+    return working, previews
 
 
-def _imports_of_commands() -> list[Any]:
-    running = ImportRun.objects.filter(state=ImportState.RUNNING).exclude(options__dry_run=True)
-    runs: list[Any] = list(running.exclude(uploads__waits_since__isnull=False).defer("rejects")[:MOST])
-    for run in runs:
-        run.actor, run.url = run.who, page_of(run)
-        run.sentence = f"is importing {'standard input' if run.file_name == STANDARD_INPUT else run.file_name}"
-    return runs
+def facts(request: Any, run: ImportRun) -> dict[str, Any]:
+    """Return what the templates show of the file, to its sender with the rejected rows."""
+    kept = ImportUpload.objects.filter(run=run, uploaded_by=request.user.pk).defer("content")
+    is_kept = run.rejected or run.state in {ImportState.DRY_RUN, ImportState.RUNNING}
+    is_listed = run.created and run.state in STANDING and may_see_animals(request)
+    return {
+        "badge": BADGES[run.state],
+        "seconds": round(run.seconds),
+        "categories": Category.objects.filter(pk__in=run.new_categories),
+        "asked_for": _asked_for(run),
+        "added": reverse("admin:pets_pet_changelist", query={"import_run": run.pk}) if is_listed else "",
+        "upload": kept.first() if is_kept and request.user.has_perm("pets.add_importrun") else None,
+    }
+
+
+def _asked_for(run: ImportRun) -> str:
+    options = run.options | run.options.get("reading", {})
+    words = [word for name, word in OPTIONS.items() if options.get(name)]
+    if options.get("profile"):
+        words.append(f"columns as in the profile “{options['profile']}”")
+    return ", ".join(words if options.get("keep_blanks", True) else [*words, "blank cells clear"])

@@ -17,7 +17,7 @@ from changes.admin.change import PER_SECOND, keep_comment
 from changes.admin.notices import carry_out
 from changes.log import lately
 from changes.words import animals
-from history.naming import name_actors
+from history.naming import names_of
 from pets import stock
 from pets.models import Pet, PetStatus
 
@@ -52,7 +52,13 @@ def merge(request: Any) -> HttpResponse:
             messages.error(request, RENAMED)
             return HttpResponseRedirect(request.get_full_path())
         keep_comment(request)
-        return _merge(request, chosen["merge"], chosen["keep"])
+        back = reverse("admin:categories_category_changelist")
+        try:
+            made = merging.begin(chosen["merge"], chosen["keep"], user=request.user)
+        except merging.NotMergedError as error:
+            messages.error(request, str(error))
+            return HttpResponseRedirect(back)
+        return carry_out(request, made, back)
     counts: dict[int, dict[str, int]] = {}
     for group in stock.in_stock():
         counts.setdefault(group.category_id, {})[group.status] = group.animals
@@ -70,26 +76,15 @@ def _preview(request: HttpRequest, category: Category, into: Category, counts: A
     count = sum(before.values())
     first = [*Pet.objects.filter(category=category).select_related("category").order_by("status", "pk")[:LISTED]]
     added = lately(category=category, history_type="+", actor__startswith="key ").values_list("actor")
-    counted = added.annotate(count=Count("pk")).order_by("-count", "actor")
-    keys = [(Pet.history.model(actor=actor), number) for actor, number in counted]
-    name_actors([row for row, _ in keys], request.user)
+    counts_by_key = added.annotate(count=Count("pk")).order_by("-count", "actor")
+    names = names_of([actor for actor, _ in counts_by_key], request.user)
     return {
         "category": category,
         "into": into,
         "what": merging.described(category, into),
         "count": count,
         "sides": [(category, count, 0, before), (into, sum(kept.values()), sum(after.values()), after)],
-        "keys": keys,
+        "keys": [(actor, *names[actor], number) for actor, number in counts_by_key],
         "named": first,
         "seconds": -(-count // PER_SECOND),
     }
-
-
-def _merge(request: Any, category: Category, into: Category) -> HttpResponse:
-    back = reverse("admin:categories_category_changelist")
-    try:
-        made = merging.begin(category, into, user=request.user)
-    except merging.NotMergedError as error:
-        messages.error(request, str(error))
-        return HttpResponseRedirect(back)
-    return carry_out(request, made, back)

@@ -14,7 +14,7 @@ from changes import log
 from changes import undo as undoing
 from changes.models import AnyChange, Change, State
 from changes.words import animals, sentence
-from pets.models import ImportUpload
+from pets.models import ImportRun, ImportUpload
 
 CHANGES, FILES = "changes", "files"
 """In a session: the IDs of changes and uploads that were begun in it and whose end was not said yet."""
@@ -25,6 +25,11 @@ logger = logging.getLogger(__name__)
 def address(change: AnyChange) -> str:
     """Return the address of the page of a change."""
     return reverse("admin:activity_change", args=[change.key])
+
+
+def page_of(run: ImportRun) -> str:
+    """Return the address of the page of an import: that of its change, if it changed something."""
+    return reverse("admin:activity_change", args=[run.change_id or f"i{run.pk}"])
 
 
 def offer(change: AnyChange) -> str:

@@ -10,8 +10,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from changes.admin.import_facts import page_of
-from changes.admin.notices import FILES, follow
+from changes.admin.notices import FILES, follow, page_of
 from files import page, queue
 from files.admin.forms import ColumnsForm, ReadingForm, UploadForm
 from files.downloads import CONTENT_TYPES, headers, template

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.http import urlencode
@@ -19,16 +20,16 @@ from django.views.decorators.http import require_GET
 
 from categories.models import Category
 from changes import words
-from changes.admin import bulk, change, history, status
+from changes.admin import bulk, change, status
 from files.downloads import download
 from files.export import HEADINGS, IMPORTED, FileFormat
-from history.admin import moment
 from history.naming import name_actors
 from history.pages import ChangesAdmin
 from history.paging import HistoryPage
-from history.times import NOTHING
+from history.times import spans
 from history.values import row_number
-from pets.admin import filters, listing, views
+from pets.admin import listing, views
+from pets.admin.filters import FormFilter
 from pets.columns import CATEGORY, ON_PAGES
 from pets.models import Pet, PetStatus
 from pets.serializers import PetSerializer
@@ -38,18 +39,9 @@ from pets.serializers import PetSerializer
 class PetAdmin(ChangesAdmin):
     """Find, add, change, delete and restore; many at once by the actions of `bulk`."""
 
-    list_display = ["name", "id", "category", "status", "reference", moment("created_at", "added")]
-    list_filter = [
-        filters.StatusFilter,
-        filters.CategoryFilter,
-        filters.AddedFilter,
-        filters.SoldFilter,
-        filters.UnchangedFilter,
-        filters.ImportFilter,
-    ]
+    list_filter = [FormFilter]
     linked_by: ClassVar[set[str]] = {"created_at"}
     list_per_page = 50
-    sortable_by = ()  # the list sorts itself
     search_fields = ["name"]  # says that there is a search; `get_search_results` is it
     search_help_text = (
         "A part of the name or of the external reference, or the ID. Upper case and accents don't matter."
@@ -68,17 +60,12 @@ class PetAdmin(ChangesAdmin):
         select = {"widget": forms.Select({"data-searchable": ""}), "empty_label": "Choose a category"}
         return super().formfield_for_foreignkey(db_field, request, **(select | options))
 
-    @admin.display(description="reference")
-    def reference(self, pet: Pet) -> str:
-        return pet.external_reference or NOTHING
-
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
         return [
             path("export/csv/", view(self.export_view), {"file_format": FileFormat.CSV}, name="pets_pet_export_csv"),
             path("export/xlsx/", view(self.export_view), {"file_format": FileFormat.XLSX}, name="pets_pet_export_xlsx"),
             path("<int:number>/status/", view(status.change), name="pets_pet_status"),
-            path("<int:number>/history/csv/", view(history.export), name="pets_pet_history_csv"),
             path("views/", view(views.save), name="pets_pet_views"),
             path("views/<int:number>/delete/", view(views.delete), name="pets_pet_view_delete"),
             path("selected/<int:selection_id>/delete/", view(bulk.delete_selected), name="pets_pet_delete_selected"),
@@ -99,8 +86,8 @@ class PetAdmin(ChangesAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         context = {
-            "may_export": _may_export(request),
             "headings": [(name, heading.title, name in IMPORTED) for name, heading in HEADINGS.items()],
+            "presets": spans(timezone.now().date()),
             "saved_views": partial(views.views_of, request),
         }
         return super().changelist_view(request, context | (extra_context or {}))
@@ -111,7 +98,7 @@ class PetAdmin(ChangesAdmin):
 
         Without any, it has those of a file that can be imported again.
         """
-        if not _may_export(request):
+        if not request.user.has_perm("pets.export_pet"):
             raise PermissionDenied
         query: Any = request.GET.copy()
         chosen = query.pop("column", IMPORTED)
@@ -167,7 +154,7 @@ class PetAdmin(ChangesAdmin):
         """Return what is said of a deleted animal, with a button that restores it."""
         message = format_html("“{}” was deleted. The API responds with 404 for it.", name)
         row = Pet.history.filter(id=number).latest("history_id")
-        return message, f"undo {self.undoing_of(row)}" if _may_restore(request) else ""
+        return message, f"undo {self.undoing_of(row)}" if request.user.has_perm("pets.restore_pet") else ""
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> Any:
         """Return the page of a deleted animal instead of a redirect: Django calls this for all who can see it."""
@@ -190,7 +177,6 @@ class PetAdmin(ChangesAdmin):
             "values": words.values_of(last),
             "animal": pet,
             "happened": happened,
-            "may_restore": _may_restore(request),
             "undo": reverse("admin:activity_undo", args=[last.change_id or f"r{last.pk}"]),
             "categories": Category.objects.all(),
             "typed": [(each.title, typed[each.attribute]) for each in ON_PAGES if each is not CATEGORY],
@@ -211,7 +197,7 @@ class PetAdmin(ChangesAdmin):
         parts = change.parts_of(page.changes, request.user)
         for event, part in zip(happened, parts, strict=True):
             event.change = part
-        return {"may_export": _may_export(request), "happened": happened}
+        return {"happened": happened}
 
     def get_history_queryset(self, *args: Any) -> Any:
         """Return the rows of history with the changes that they are a part of."""
@@ -224,11 +210,3 @@ def _last_of(number: str) -> Any:
     if row_number(number) is None or Pet.objects.filter(pk=number).exists():
         return None
     return Pet.history.filter(id=number).select_related("category").order_by("-history_id").first()
-
-
-def _may_restore(request: Any) -> bool:
-    return bool(request.user.has_perm("pets.restore_pet"))
-
-
-def _may_export(request: Any) -> bool:
-    return bool(request.user.has_perm("pets.export_pet"))

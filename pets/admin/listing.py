@@ -17,7 +17,7 @@ from changes.bulk import AT_MOST
 from database.search import Folded, fold_needle, like
 from history.conflicts import latest_change_of_each
 from pets import stock
-from pets.admin.filters import SCATTERING, SPAN, Preset, presets_of
+from pets.admin.filters import CATEGORY, SCATTERING, SPAN, STATUS
 from pets.models import Pet, PetStatus
 from pets.sql import execute, read
 from rest.lists import INT64_MAX
@@ -46,20 +46,10 @@ LAST_IN_REGEX = "\u07ff"
 ALPHABET = 32
 """How far from a letter the others of its alphabet are."""
 
-STATUS = "status__exact"
-"""The status in a query: the tabs above the list set it."""
-
-CATEGORY = "category__id__exact"
-"""The category in a query."""
-
-
 ORDERS = {"name": Folded("name"), "added": F("pk"), "sold": F("sold_on"), "changed": F("updated_at")}
 """What the list can be sorted by, and the value. IDs are given in the order in which animals are added."""
 
 COUNTS = ", ".join(f"count(*) FILTER (WHERE status = '{status}') OVER ()" for status in PetStatus.values)
-
-OLDEST = "2"
-"""The order of the oldest first in addresses that were saved before orders had names."""
 
 
 class Words(Func):
@@ -153,7 +143,6 @@ def _near_the_end(order: str) -> Q:
 class PetChangeList(ChangeList):
     """Shows pages without counting: a page knows whether there is a next one."""
 
-    request: HttpRequest
     more_than_listed = False
     """Whether more animals match than can be listed, so that some are missing."""
     too_many_to_sort = ""
@@ -168,20 +157,19 @@ class PetChangeList(ChangeList):
         name = wanted.removeprefix("-")
         if name in ORDERS and (self.is_sold or name != "sold"):
             return name, not wanted.startswith("-")
-        return ("added", True) if wanted == OLDEST else ("sold" if self.is_sold else "added", False)
+        return "sold" if self.is_sold else "added", False
 
     @property
     def is_sold(self) -> bool:
         """Return whether the tab of the sold animals is open."""
         return self.params.get(STATUS) == PetStatus.SOLD
 
-    def get_ordering(self, _request: HttpRequest, _queryset: Any) -> list[Any]:
+    def get_ordering(self, *_given: Any) -> list[Any]:
         """Return the order by ID. Other orders sort what matches, or are those of an index."""
-        return self._order
+        return ["pk" if self.order == ("added", True) else "-pk"]
 
-    def get_results(self, request: HttpRequest) -> None:
+    def get_results(self, _request: HttpRequest) -> None:
         """Find the animals of the page and whether there are more."""
-        self.request = request
         self.page_num = min(max(self.page_num, 1), LISTED // self.list_per_page)
         start = (self.page_num - 1) * self.list_per_page
         keys = self._keys(start, start + self.list_per_page + 1)
@@ -192,14 +180,6 @@ class PetChangeList(ChangeList):
         self.full_result_count = None
         self.show_full_result_count = self.can_show_all = self.multi_page = False
         self.show_admin_actions = True
-
-    def previous_page(self) -> str:
-        """Return the query string of the page before."""
-        return str(self.get_query_string({PAGE_VAR: self.page_num - 1}))
-
-    def next_page(self) -> str:
-        """Return the query string of the page after."""
-        return str(self.get_query_string({PAGE_VAR: self.page_num + 1}))
 
     def headers(self) -> dict[str, dict[str, str]]:
         """Return for each of `ORDERS` the query that sorts by it, and how it sorts now, if it does."""
@@ -212,11 +192,6 @@ class PetChangeList(ChangeList):
             }
             for each, is_up in directions.items()
         }
-
-    def beside_filters(self) -> list[tuple[str, str]]:
-        """Return what else is in the query: the search, the order."""
-        filters = {name for spec in self.filter_specs for name in spec.expected_parameters()}
-        return [(name, value) for name, value in self.params.items() if name not in filters]
 
     @cached_property
     def _kept(self) -> dict[str, int]:
@@ -255,35 +230,18 @@ class PetChangeList(ChangeList):
         """Return what the filtered list adds up to; None if nothing but the status filters it."""
         if self._stock or (not self.has_active_filters and not self.query):
             return None
-        of = [(value, label, self.totals[value]) for value, label in self.statuses() if self.totals.get(value)]
+        of = [(value, label, self.totals[value]) for value, label in self.statuses if self.totals.get(value)]
         return {"all": sum(self.totals.values()), "of": of, "more_than": None if self.totals else self._counted_at_most}
 
     most = AT_MOST
     """Animals that can be selected."""
 
-    def select_all(self) -> str:
+    statuses = PetStatus.choices
+
+    def selectable(self) -> str:
         """Return what a click selects beyond the page; nothing if it is more than can be changed at once."""
         count = sum(self.totals.values())
-        return ("Select all that match" if not count else f"Select all {count:,}") if count <= AT_MOST else ""
-
-    def all_are_selected(self) -> str:
-        """Return the same once it is done."""
-        return f"{self.select_all().removeprefix('Select ').capitalize()} selected"
-
-    def may_change(self) -> bool:
-        """Return whether its user can change animals."""
-        return bool(self.model_admin.has_change_permission(self.request))
-
-    def may_delete(self) -> bool:
-        """Return whether its user can delete animals."""
-        return bool(self.model_admin.has_delete_permission(self.request))
-
-    def may_select(self) -> bool:
-        """Return whether its user can do something with several animals."""
-        return self.may_change() or self.may_delete()
-
-    def statuses(self) -> list[tuple[str, str]]:
-        return [(str(value), str(label)) for value, label in PetStatus.choices]
+        return ("all that match" if not count else f"all {count:,}") if count <= AT_MOST else ""
 
     def tabs(self) -> list[dict[str, Any]]:
         """Return a tab for all animals and each status, with the count of the kept stock if nothing else filters."""
@@ -293,41 +251,19 @@ class PetChangeList(ChangeList):
             {
                 "label": label,
                 "is_here": value == here,
-                "query": self.get_query_string(
-                    {STATUS: value} if value else {}, [PAGE_VAR, *([] if value else [STATUS])]
-                ),
+                "query": self.get_query_string({STATUS: value or None}, [PAGE_VAR]),
                 "count": (counts.get(value, 0) if value else sum(counts.values())) if counts else None,
             }
-            for value, label in [("", "All"), *self.statuses()]
+            for value, label in [("", "All"), *self.statuses]
         ]
 
     def chips(self) -> list[dict[str, str]]:
         """Return the filters that are set, each with the query string without it."""
         return [
             {"label": label, "value": value, "without": self.get_query_string(remove=[*names, PAGE_VAR])}
-            for spec in self._forms()
-            for label, value, names in spec.in_words()
-            if names != [STATUS]
+            for spec in self.filter_specs
+            for label, value, names in spec.in_words()  # type: ignore[attr-defined]  # there is one, ours
         ]
-
-    def presets(self) -> list[tuple[str, list[Preset]]]:
-        """Return the spans of days that one click filters by."""
-        return presets_of(self)
-
-    def has_invalid_filter(self) -> bool:
-        """Return whether a filter makes no sense, so that its error must be in sight."""
-        return any(spec.form.errors for spec in self._forms())
-
-    def _forms(self) -> list[Any]:
-        return list(self.filter_specs)
-
-    @property
-    def _oldest_first(self) -> bool:
-        return self.order == ("added", True)
-
-    @property
-    def _order(self) -> list[str]:
-        return ["pk" if self._oldest_first else "-pk"]
 
     @property
     def _scattered(self) -> bool:
@@ -365,7 +301,7 @@ class PetChangeList(ChangeList):
         keys = self.queryset.values_list("pk", flat=True)
         if not self._scattered:
             return list(keys[start:stop])
-        near = _near_the_end(*self._order)
+        near = _near_the_end(*self.get_ordering())
         newest = list(keys.filter(near)[: max(stop, COUNTED + 1) if self.query else stop])
         if len(newest) < stop:
             place, most = max(start - len(newest), 0), stop - len(newest)

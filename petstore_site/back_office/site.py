@@ -34,7 +34,7 @@ class BackOffice(AdminSite):
         return HttpResponseRedirect(reverse("admin:index"))
 
     def get_urls(self) -> list[Any]:
-        from changes.admin import activity, change, merging  # noqa: PLC0415 - they need the models
+        from changes.admin import activity, merging  # noqa: PLC0415 - they need the models
         from petstore_site.apikeys.admin.use import usage  # noqa: PLC0415 - as above
         from petstore_site.back_office.search import everything  # noqa: PLC0415 - as above
         from petstore_site.back_office.team import team  # noqa: PLC0415 - as above
@@ -45,7 +45,6 @@ class BackOffice(AdminSite):
             path("activity/team/", self.admin_view(team), name="activity_team"),
             path("apikeys/keyusage/", self.admin_view(usage), name="apikeys_keyusage_changelist"),
             *activity.urls(self.admin_view),
-            *change.urls(self.admin_view),
             *super().get_urls(),
         ]
 

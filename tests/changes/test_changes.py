@@ -120,7 +120,7 @@ def test_a_large_one_is_undone_in_blocks_goes_on_after_a_kill_and_can_be_stopped
     assert not undoing.advance(undo.pk)
     found = log.find(str(bulk.pk))
     assert found is not None
-    assert (found.is_undone, found.is_partly_undone) == (False, True)
+    assert (found.is_undone, found.undone is None) == (False, False)
     rest = undoing.begin(bulk, user=anna)
     while undoing.advance(rest.pk):
         pass

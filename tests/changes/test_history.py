@@ -1,4 +1,4 @@
-"""The history of an animal: its story by day, its pages, and the file of it."""
+"""The history of an animal: its story by day, and its pages."""
 
 import csv
 import re
@@ -12,13 +12,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from changes.admin import history
 from changes.models import Change
 from history import paging
 from pets.models import ImportRun, Pet
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees, member, seen, text_of, told
-from tests.whole import CELLS
 
 
 def edit(client: Client, pet: Pet, **changed: Any) -> None:
@@ -219,53 +217,11 @@ def test_a_long_history_is_not_counted_and_needs_no_more_statements(staff: Clien
         assert len(statements) <= 8, "\n".join(statements)
 
 
-# --- The file --------------------------------------------------------------------------------------------------------
-
-
-def exported(client: Client, pet: Pet) -> list[dict[str, str]]:
-    answer: Any = client.get(f"{PETS}{pet.pk}/history/csv/")
-    assert answer["Content-Disposition"] == f'attachment; filename="animal-{pet.pk}-history.csv"'
-    assert answer["Content-Type"] == "text/csv; charset=utf-8"
-    return list(csv.DictReader(StringIO(b"".join(answer.streaming_content).decode())))
-
-
-def test_the_file_has_a_line_for_each_change(staff: Client, rex: Pet, key: Any) -> None:
-    edit(staff, rex, name="=1+1", external_reference="A-1")
-    at = Pet.history.get(name="Rex").history_date
-    newest, added = exported(staff, rex)
-    assert added == {
-        "at": f"{at:%Y-%m-%dT%H:%M:%SZ}", "who": "Partner <shop>", "contact": "it@partner.example", "what": "added it",
-        "changed": "", "name": "Rex", "status": "available", "category": "Dogs", "external_reference": "", "file": "",
-        "line": "", "bulk_change": "", "request_id": "c5da&ddb-9", "change": str(Pet.history.get(name="Rex").pk), **CELLS,
-    }  # fmt: skip
-    assert (newest["who"], newest["name"], newest["external_reference"]) == ("keeper", "'=1+1", "A-1")
-    assert newest["changed"] == "Name: Rex → =1+1; Reference: none → A-1"
-    [_, hidden] = exported(member("kim", "view_pet", "export_pet"), rex)
-    assert (hidden["who"], hidden["contact"]) == (f"key {key.key_id}", "")
-
-
-def test_the_file_is_read_in_parts(staff: Client, renamed: Pet, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = exported(staff, renamed)
-    assert [line["changed"] for line in whole][:2] == ["Name: 4 → 5", "Name: 3 → 4"]
-    assert len(whole) == 6
-    monkeypatch.setattr(history, "PART", 2)
-    assert exported(staff, renamed) == whole
-
-
-def test_the_file_is_sent_while_it_is_read(staff: Client, renamed: Pet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "PART", 2)
-    with CaptureQueriesContext(connection) as queries:
-        answer: Any = staff.get(f"{PETS}{renamed.pk}/history/csv/")
-        statements = [len(queries) for _part in answer.streaming_content]
-    # Session, user and the newest changes before the header, then a part each, on PostgreSQL with a deadline of its own.
-    assert statements == ([3, 3, 4, 5] if connection.vendor == "sqlite" else [3, 7, 12, 17])
-
-
-def test_only_those_who_export_animals_get_the_file(staff: Client, rex: Pet) -> None:
-    address = f"{PETS}{rex.pk}/history/csv/"
-    viewer = member("vera", "view_pet")
-    assert viewer.get(address).status_code == 403
-    assert address not in page_of(viewer, rex)
-    assert f'href="{address}"' in page_of(staff, rex)
-    assert staff.get(f"{PETS}{rex.pk + 1}/history/csv/").status_code == 404
-    assert staff.get(f"{PETS}{'9' * 30}/history/csv/").status_code == 404
+def test_its_export_is_that_of_activity_for_it(staff: Client, rex: Pet) -> None:
+    PetFactory(name="Another")
+    edit(staff, rex, name="Max")
+    [link] = re.findall('href="(/admin/activity/csv/[^"]*)"', page_of(staff, rex))
+    answer: Any = staff.get(link)
+    lines = csv.DictReader(StringIO(b"".join(answer.streaming_content).decode()))
+    assert [line["what"] for line in lines] == ["renamed Rex to Max", "added Rex"]
+    assert "/activity/csv/" not in page_of(member("vera", "view_pet"), rex)

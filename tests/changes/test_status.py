@@ -35,7 +35,7 @@ def test_a_conflict_is_told_and_changes_nothing(staff: Client, rex: Pet) -> None
     page = click(staff, rex, "sold", since=since)
     assert status() == "pending"
     (said,) = told(page)
-    assert "“Rex” was not changed. It was changed after you opened the list." in said
+    assert "“Rex” was not changed. It was changed after you opened the page." in said
     assert "Status: “available” → “pending” (anna, " in said
     assert [row.status for row in rex.history.all()] == ["pending", "available"], "what changed nothing leaves no row"
 
@@ -44,7 +44,7 @@ def test_a_change_in_another_tab_is_yours(staff: Client, rex: Pet) -> None:
     since = seen(rex)
     click(staff, rex, "pending")
     (said,) = told(click(staff, rex, "sold", since=since))
-    assert "“Rex” was not changed. It was changed after you opened the list." in said
+    assert "“Rex” was not changed. It was changed after you opened the page." in said
     assert "Status: “available” → “pending” (you, " in said
 
 

@@ -61,7 +61,7 @@ def test_what_was_stopped_amid_its_undo_is_not_undone(
     undoing.stop(undo.pk, "Stopped by anna.")
     run.refresh_from_db()
     assert run.change is not None
-    assert (run.state, run.change.is_undone, run.change.is_partly_undone) == ("partly undone", False, True)
+    assert (run.state, run.change.is_undone, run.change.undone is None) == ("partly undone", False, False)
 
 
 def test_what_is_set_back_changed_when_it_was_undone_and_the_rest_did_not(run: ImportRun) -> None:

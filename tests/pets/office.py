@@ -70,8 +70,8 @@ def form_of(pet: Pet, **changed: Any) -> dict[str, Any]:
 
 def click(client: Client, pet: Pet, status: str, *, since: int | None = None, query: str = "") -> Any:
     """Choose a status in the row of the animal, as the list showed it at `since`. Return the page that it leads to."""
-    becomes = {"becomes": f"{status}:{since or seen(pet)}"}
-    return client.post(f"{PETS}{pet.pk}/status/{query}", becomes, follow=True)
+    becomes = {"becomes": f"{status}:{since or seen(pet)}", "back": f"{PETS}{query}"}
+    return client.post(f"{PETS}{pet.pk}/status/", becomes, follow=True)
 
 
 def ask(client: Client, action: str, *pets: Pet, query: str = "", across: bool = False) -> Any:

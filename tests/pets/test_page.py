@@ -42,7 +42,8 @@ def buttons(answer: Any) -> dict[str, str]:
 
 
 def press(client: Client, answer: Any, becomes: str) -> Any:
-    return client.post(buttons(answer)[becomes], {"becomes": becomes, "page": "yes"}, follow=True)
+    back = answer.wsgi_request.get_full_path()
+    return client.post(buttons(answer)[becomes], {"becomes": becomes, "back": back}, follow=True)
 
 
 def test_a_button_saves_at_once_and_comes_back_to_the_page(staff: Client, rex: Pet) -> None:
@@ -72,11 +73,11 @@ def test_a_button_overwrites_nothing_that_was_not_seen(staff: Client, rex: Pet) 
     assert Pet.objects.get().status == "pending"
 
 
-def test_the_button_of_a_deleted_animal_leads_to_the_list(staff: Client, rex: Pet) -> None:
+def test_the_button_of_a_deleted_animal_leads_to_its_page(staff: Client, rex: Pet) -> None:
     stale, becomes, number = opened(staff, rex, "q=re"), f"sold:{seen(rex)}", rex.pk
     rex.delete()
     after = press(staff, stale, becomes)
-    assert after.redirect_chain == [(f"{PETS}?q=re", 302)]
+    assert after.redirect_chain == [(f"{PETS}{number}/change/?_changelist_filters=q%3Dre", 302)]
     assert "“Rex” was deleted after you opened the page. Nothing changed." in told(after)[0]
     assert f'href="{PETS}{number}/change/"' in told(after)[0]
 
@@ -90,7 +91,7 @@ def test_who_may_only_look_sees_everything_and_can_change_nothing(rex: Pet) -> N
     assert not re.search(r'<input(?! type="(hidden|search)")|<select|name="_save"|deletelink', form)
     assert "What happened" in page
     assert "Rex" in page
-    assert viewer.post(f"{PETS}{rex.pk}/status/", {"becomes": f"sold:{seen(rex)}", "page": "yes"}).status_code == 403
+    assert viewer.post(f"{PETS}{rex.pk}/status/", {"becomes": f"sold:{seen(rex)}"}).status_code == 403
     assert Pet.objects.get().status == "available"
 
 
