@@ -1,19 +1,15 @@
 """The two operations of categories, an addition to the interface document."""
 
+from functools import partial
+
 from categories import statements
-from database.statements import Steps
 from rest.errors import ErrorCode
 from rest.lists import Listing, one, page
-from rest.request import Request, Result
 
 CATEGORIES = Listing(statements)
 
+list_categories = partial(page, listing=CATEGORIES)
+"""Returns a page of categories, newest first."""
 
-def list_categories(request: Request) -> Steps[Result]:
-    """Return a page of categories, newest first."""
-    return page(request, CATEGORIES)
-
-
-def get_category(request: Request) -> Steps[Result]:
-    """Return the category that the path names."""
-    return one(request, CATEGORIES, missing=ErrorCode.CATEGORY_NOT_FOUND)
+get_category = partial(one, listing=CATEGORIES, missing=ErrorCode.CATEGORY_NOT_FOUND)
+"""Returns the category that the path names."""

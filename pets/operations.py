@@ -1,5 +1,7 @@
 """The three operations of the interface document (section 4), and the feed of changes."""
 
+from functools import partial
+
 from django.utils import timezone
 from django.utils.http import http_date
 from rest_framework.exceptions import ValidationError
@@ -26,14 +28,11 @@ PETS = Listing(
 CHANGES = Feed()
 
 
-def list_pets(request: Request) -> Steps[Result]:
-    """Return a page of animals, newest first."""
-    return page(request, PETS)
+list_pets = partial(page, listing=PETS)
+"""Returns a page of animals, newest first."""
 
-
-def get_pet(request: Request) -> Steps[Result]:
-    """Return the animal that the path names."""
-    return one(request, PETS, missing=ErrorCode.PET_NOT_FOUND)
+get_pet = partial(one, listing=PETS, missing=ErrorCode.PET_NOT_FOUND)
+"""Returns the animal that the path names."""
 
 
 def list_changes(request: Request) -> Steps[Result]:
