@@ -348,7 +348,7 @@ def note(changes: Sequence[AnyChange], rows: Sequence[Any] = ()) -> None:
     for undo in undos_of(changes):
         undos.setdefault(str(undo.undo_of_id or f"r{undo.undo_of_row}"), []).append(undo)
     for change in changes:
-        change.known_undos = undos.get(change.key, [])
+        change.undos = undos.get(change.key, [])
     ones = {change.key: change for change in changes if change.animals == 1 and change.run is None}
     missing = ones.keys() - {f"r{row.history_id}" for row in rows}
     if missing:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from changes.progress import LATE
 from history.acting import acting
@@ -72,10 +73,8 @@ class AnyChange:
     """The record of the import that it is."""
     animal: Any = None
     """The one animal that it is about, before and after, if it was read with the change."""
-    known_undos: "list[Any] | None" = None
-    """Its undos, if they were read with it."""
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Return what addresses call it: "12", "r345" of a row of history, "i6" of an import that changed nothing."""
         if self.row is not None:
@@ -92,23 +91,21 @@ class AnyChange:
         of = self.undo_of
         return self.kind == Kind.UNDO and of is not None and of.kind == Kind.UNDO and not of.is_redo
 
-    @property
+    @cached_property
     def undos(self) -> list[Any]:
         """Return what undoes it, running and stopped ones too, oldest first; each has `is_redone`."""
-        if self.known_undos is None:
-            self.known_undos = [*undos_of([self])]
-        return self.known_undos
+        return [*undos_of([self])]
 
     @property
     def _standing(self) -> list[Any]:
         return [undo for undo in self.undos if undo.state != State.RUNNING and not undo.is_redone]
 
-    @property
+    @cached_property
     def undone(self) -> "Change | None":
         """Return the last undo of it that has ended and is not undone itself."""
         return next(reversed(self._standing), None)
 
-    @property
+    @cached_property
     def is_undone(self) -> bool:
         """Return whether one undo left nothing, or several were about some of its animals each and left none."""
         ended = [undo for undo in self._standing if undo.state == State.DONE]

@@ -71,8 +71,9 @@ def undo_plan(
 
     Of a large change only those of the page are looked at: what the others have now is found when they are undone.
     """
-    is_exact = chosen is not None or change.animals <= BLOCK
-    numbers = rows_before(change, None, chosen, alike=False)[: change.animals] if is_exact else []
+    count = change.animals
+    is_exact = chosen is not None or count <= BLOCK
+    numbers = rows_before(change, None, chosen, alike=False)[:count] if is_exact else []
     undos = [*planned(change, numbers)][::-1] if numbers else []
     does = Counter({"~": change.changed, "-": change.added, "+": change.deleted})
     if is_exact:
@@ -99,7 +100,7 @@ def undo_plan(
     flows = Counter(flow for undo in undos for flow in _fields(undo, categories))
     return replace(
         plan,
-        flows=[(*flow, count) for flow, count in flows.items()] if len(flows) <= FLOWS else [],
+        flows=[(*flow, number) for flow, number in flows.items()] if len(flows) <= FLOWS else [],
         left=[AnimalPreview(by_row[undo.row], undo, ()) for undo in stay[:LISTED]],
         show=show,
         animals=[AnimalPreview(by_row[undo.row], undo, _fields(undo, categories)) for undo in shown],

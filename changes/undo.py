@@ -108,7 +108,7 @@ def undo(
         try:
             with transaction.atomic():
                 undo = begin(change, user=user)
-                change.known_undos = None  # as it is now
+                vars(change).pop("undos", None)  # as they are now
                 while _undo_block(undo, change, animals=animals, category=category):
                     pass
                 _end(undo)

@@ -1,7 +1,7 @@
 """Count our own files, functions and moves between files that one request or import runs: `make -C lab walk`.
 
 The ASGI application is called in this process, on an empty PostgreSQL, so what serves it is not counted. `--seq` prints
-the way of a list.
+the ways too.
 """
 
 import asyncio
@@ -59,8 +59,8 @@ class Way:
         return f"{files:3} files {len(self.calls):4} functions {self.calls.total():4} calls {len(self.files):4} moves"
 
 
-def prepare() -> tuple[int, int, str, int, str]:
-    """Migrate, and add animals. Return the IDs of a category and an animal, a key, a change, and a session of staff."""
+def prepare() -> tuple[int, int, str, Callable[[], None]]:
+    """Migrate, and add animals. Return the IDs of a category and an animal, a key, and what walks without a server."""
     import django
 
     django.setup()
@@ -79,15 +79,15 @@ def prepare() -> tuple[int, int, str, int, str]:
     pets = Pet.objects.bulk_create([Pet(name=f"P{n}", category=category, status="available") for n in range(30)])
     key = APIKey.objects.issue(name="walk")[1]
     user = User.objects.create_superuser(f"walk-{os.getpid()}")
-    (client := Client()).force_login(user)
+    (client := Client(headers={"host": "127.0.0.1"})).force_login(user)
     animals = bulk.select(Pet.objects.filter(category=category), user=user)
     change = bulk.begin(animals, bulk.Target("status", "sold", "sold"))
     undo.advance(change.pk)
     connection.close()
-    return category.pk, pets[0].pk, key, change.pk, client.cookies.output(header="", attrs=[]).strip()
+    return category.pk, pets[0].pk, key, lambda: walk_in_thread(client, change.pk)
 
 
-def requests(category: int, pet: int, key: str, change: int, session: str) -> dict[str, Callable[[int], Request]]:
+def requests(category: int, pet: int, key: str) -> dict[str, Callable[[int], Request]]:
     """Return what makes each kind of request, by its name."""
     body = json.dumps({"name": "Rex", "categoryId": category}).encode()
     of_body = {b"content-type": b"application/json", b"content-length": str(len(body)).encode()}
@@ -111,10 +111,6 @@ def requests(category: int, pet: int, key: str, change: int, session: str) -> di
         "POST with key": lambda number: request("POST", "/v1/pets", sent=body, idempotency_key=b"k%d" % number),
         "replay": lambda _: request("POST", "/v1/pets", sent=body, idempotency_key=b"same"),
         "401": lambda _: request("GET", "/v1/pets", authorization=b""),
-        "list of animals": lambda _: request("GET", "/admin/pets/pet/", cookie=session.encode(), authorization=b""),
-        "page of change": lambda _: request(
-            "GET", f"/admin/activity/{change}/", cookie=session.encode(), authorization=b""
-        ),
     }
 
 
@@ -147,25 +143,41 @@ async def main(kinds: dict[str, Callable[[int], Request]]) -> None:
         way = Way()
         with way.followed():
             status = await respond(application, made(3))
-        print(f"{name:15} {status} {way}", flush=True)
-        if "--seq" in sys.argv and name == "GET list":
-            print(" ", *(file.removeprefix(f"{ROOT}/") for file in way.files))
+        show(name, status, way)
 
 
-def import_rows() -> None:
-    """Print the same for a command that imports 21 rows, in its second run."""
+def walk_in_thread(client: Any, change: int) -> None:
+    """Print the same for two pages of the back office, without the door, and for a command that imports 21 rows."""
     from django.core.management import call_command
 
-    for run in range(2):
-        way = Way()
-        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file, way.followed():
+    def import_rows(run: int) -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
             file.write("name,category\n" + "".join(f"Rex {run} {row},Dogs\n" for row in range(21)))
             file.flush()
             call_command("import_pets", file.name, "--create-categories", stdout=io.StringIO())
-    print(f"{'import 21 rows':15}     {way}")
+
+    walks: dict[str, Callable[[int], object]] = {
+        "list of animals": lambda _: client.get("/admin/pets/pet/"),
+        "page of change": lambda _: client.get(f"/admin/activity/{change}/"),
+        "import 21 rows": import_rows,
+    }
+    for name, walk in walks.items():
+        for run in range(3):
+            way = Way()
+            with way.followed():
+                walk(run)
+        show(name, "", way)
+
+
+def show(name: str, status: object, way: Way) -> None:
+    """Print a line, and the way itself with `--seq`."""
+    print(f"{name:15} {status:3} {way}", flush=True)
+    if "--seq" in sys.argv:
+        print(" ", *(file.removeprefix(f"{ROOT}/") for file in way.files))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(requests(*prepare())))
-    import_rows()
+    *known, walk_without_server = prepare()
+    asyncio.run(main(requests(*known)))
+    walk_without_server()
     os._exit(0)  # the threads of the service would go on

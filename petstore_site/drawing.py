@@ -2,7 +2,7 @@
 
 import json
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from django import template
@@ -28,12 +28,14 @@ def icon(name: str) -> SafeString:
 
 
 @register.simple_tag
+@cache
 def glyph(name: str) -> SafeString:
     """Return the icon that a category has, in a box; a paw if it has none."""
     return format_html('<span class="glyph" aria-hidden="true">{}</span>', icon(name or "paw-print"))
 
 
 @register.simple_tag
+@lru_cache(maxsize=1024, typed=True)  # a text that is safe equals one that is not
 def badge(kind: Any, label: Any) -> SafeString:
     """Return a state in a word, with the colour of its kind beside it."""
     return format_html('<span class="badge badge-{}">{}</span>', kind, label)

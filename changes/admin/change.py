@@ -104,7 +104,7 @@ def _undone(change: Any, reader: Any) -> str:
     undo = change.undone
     if change.pk:
         undo.undo_of = change
-    undo.known_undos = []
+    undo.undos = []
     describe([undo], reader)
     return undone_in_words(undo, "set back" if change.undo_word == "Undo" else "changed")
 
