@@ -20,7 +20,7 @@ from changes.plan import along, source
 from database.search import fold_needle
 from history.values import row_number
 from pets.columns import NAMES
-from pets.models import ImportRun, Pet, PetStatus
+from pets.models import Pet, PetStatus
 
 SEARCHED = 10_000
 """Rows of history, the newest, that are looked through: history is indexed by animal only."""
@@ -105,21 +105,11 @@ def part_of(change: AnyChange, key: str) -> list[int] | None:
     return [*Pet.history.filter(history_id=row_number(key[1:])).values_list("id", flat=True)]
 
 
-def of_import(run: ImportRun) -> AnyChange | None:
-    """Return the change of an import; of one that changed nothing, or not yet, one that is no record."""
-    return find(str(run.change_id)) if run.change_id else UnrecordedChange.of_import(run)
-
-
 def actors() -> set[str]:
     """Return who changed something lately."""
-    rows = lately(change=None).values_list("actor")
+    rows = newest(Pet.history.all()).filter(change=None).values_list("actor")
     records = newest(Change.objects.all()).values_list("who")
     return {actor for (actor,) in rows.union(records).order_by() if actor}
-
-
-def lately(*conditions: Q, **filters: Any) -> QuerySet[Any]:
-    """Return the rows of history that fit, among the newest `SEARCHED`."""
-    return newest(Pet.history.all()).filter(*conditions, **filters)
 
 
 def newest(rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -130,7 +120,8 @@ def newest(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 def animals_named(needle: str) -> set[int]:
     """Return the IDs of animals that had a name or a reference with this part, or were deleted with it, lately."""
-    ids = lately(Q(name__matches=needle) | Q(external_reference__matches=needle)).values_list("id", flat=True)
+    fits = Q(name__matches=needle) | Q(external_reference__matches=needle)
+    ids = newest(Pet.history.all()).filter(fits).values_list("id", flat=True)
     return {*ids[:SEARCHED]} if fold_needle(needle) else set()
 
 

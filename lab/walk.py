@@ -177,7 +177,7 @@ def show(name: str, status: object, way: Way) -> None:
 
 
 if __name__ == "__main__":
-    *known, walk_without_server = prepare()
-    asyncio.run(main(requests(*known)))
+    category, pet, key, walk_without_server = prepare()
+    asyncio.run(main(requests(category, pet, key)))
     walk_without_server()
     os._exit(0)  # the threads of the service would go on

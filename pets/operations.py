@@ -27,7 +27,6 @@ PETS = Listing(
 )
 CHANGES = Feed()
 
-
 list_pets = partial(page, listing=PETS)
 """Returns a page of animals, newest first."""
 

@@ -8,7 +8,6 @@ from django.db import connection
 BATCH = 10_000
 """Rows that are held at a time."""
 
-
 BYTES = {"postgresql": "octet_length({})", "sqlite": "length(CAST({} AS BLOB))"}
 
 

@@ -15,7 +15,7 @@ from categories.models import Category
 from changes.admin.change import PER_SECOND, keep_comment
 from changes.admin.notices import address, carry_out, report
 from changes.bulk import AT_MOST, SelectionTooLargeError, Target, begin, bulk_plan, delete, first_block, select
-from changes.models import Change, Selection, State
+from changes.models import Selection, State
 from changes.words import animals
 from pets.models import Pet, PetStatus
 
@@ -95,7 +95,12 @@ def make(request: HttpRequest, selection_id: int, becomes: str) -> HttpResponse:
     target = _target(becomes, form)
     if request.method == "POST" and target is not None:
         keep_comment(request)
-        return _make(request, begin(selection, target), f"{_list()}?{selection.filters}")
+        bulk = begin(selection, target)
+        response = carry_out(request, bulk, f"{_list()}?{selection.filters}")
+        if bulk.state == State.DONE and not bulk.changed and not bulk.left_count:
+            messages.info(request, "Nothing changed. The animals have this value already.")
+            bulk.delete()
+        return response
     context = {"title": "Move to category", "selection": selection, "form": form, "target": target}
     context |= {"asks_category": becomes == CATEGORY, "opts": Pet._meta}  # noqa: SLF001 - Django's documented name
     context |= admin.site.each_context(request) | (_preview(selection, target) if target else {})
@@ -150,14 +155,6 @@ def _preview(selection: Selection, target: Target) -> dict[str, Any]:
         "left_count": len(made.left),
         "seconds": -(-count // PER_SECOND),
     }
-
-
-def _make(request: HttpRequest, bulk: Change, back: str) -> HttpResponse:
-    response = carry_out(request, bulk, back)
-    if bulk.state == State.DONE and not bulk.changed and not bulk.left_count:
-        messages.info(request, "Nothing changed. The animals have this value already.")
-        bulk.delete()
-    return response
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -16,7 +16,7 @@ from categories.models import Category
 from changes import log
 from changes import undo as undoing
 from changes.admin.imports import facts
-from changes.admin.notices import address, lead_on
+from changes.admin.notices import address, lead_on, page_of
 from changes.models import AnyChange, Kind, State, UnrecordedChange
 from changes.plan import BLOCK
 from changes.preview import LISTED, undo_plan
@@ -55,8 +55,7 @@ def of_import(request: Any, number: int) -> HttpResponse:
     if run.state == ImportState.RUNNING:
         is_free()  # marks it if it was killed
         run.refresh_from_db()
-    change: Any = log.of_import(run)
-    return HttpResponseRedirect(address(change)) if change.pk else _show(request, change)
+    return HttpResponseRedirect(page_of(run)) if run.change_id else _show(request, UnrecordedChange.of_import(run))
 
 
 def _show(request: Any, change: Any) -> HttpResponse:

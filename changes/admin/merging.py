@@ -15,7 +15,7 @@ from categories.models import Category
 from changes import merging
 from changes.admin.change import PER_SECOND, keep_comment
 from changes.admin.notices import carry_out
-from changes.log import lately
+from changes.log import newest
 from changes.words import animals
 from history.naming import names_of
 from pets import stock
@@ -75,8 +75,8 @@ def _preview(request: HttpRequest, category: Category, into: Category, counts: A
     after = {status: before.get(status, 0) + kept.get(status, 0) for status in PetStatus.values}
     count = sum(before.values())
     first = [*Pet.objects.filter(category=category).select_related("category").order_by("status", "pk")[:LISTED]]
-    added = lately(category=category, history_type="+", actor__startswith="key ").values_list("actor")
-    counts_by_key = added.annotate(count=Count("pk")).order_by("-count", "actor")
+    added = newest(Pet.history.all()).filter(category=category, history_type="+", actor__startswith="key ")
+    counts_by_key = added.values_list("actor").annotate(count=Count("pk")).order_by("-count", "actor")
     names = names_of([actor for actor, _ in counts_by_key], request.user)
     return {
         "category": category,

@@ -87,10 +87,7 @@ class FormFilter(admin.ListFilter):
         return _of_import(animals, wanted["import_run"]) if wanted["import_run"] else animals
 
     def in_words(self) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield what is chosen: a label, its value in words, and the names in the query; a span of days is one.
-
-        Without the status, which has tabs.
-        """
+        """Yield what is chosen, but for the status, which has tabs: a label, a value in words, names in the query."""
         for field in self.form if self.used_parameters else ():
             kind = field.name.split("_")[0]
             span = [f"{kind}_from", f"{kind}_to"]
