@@ -102,6 +102,7 @@ SLOW_ON_POSTGRESQL = (
     "changes/test_activity_pages.py",
     "changes/test_comments.py",
     "changes/test_history.py",
+    "changes/test_model.py",
     "changes/test_notices.py",
     "changes/test_undo_pages.py",
     "files/",
