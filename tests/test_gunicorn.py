@@ -189,7 +189,6 @@ def losing_nothing(listener: socket.socket) -> Iterator[None]:
     """Send requests without a pause in the block, and before and after it; none may fail."""
     port = listener.getsockname()[1]
     with flood(port, cycle([request("GET", "/livez", "")]), connections=4) as calls:
-
         until(lambda: len(calls) > 100)
         yield
         enough = len(calls) + 100
