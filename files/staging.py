@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from django.db import connection
 
 from categories.models import Category
-from files.changes import Tally
+from files.changes import ADDED, Tally
 from files.doubts.altered import IS_NO_VALUE, NEW_REFERENCE, note_near_references
 from files.errors import ImportRejectedError
 from files.transactions import CATALOGUE_CHANGED
@@ -213,9 +213,7 @@ def compare(run: ImportRun, *, watch: Callable[[], None], defaults: Mapping[str,
     _find_known()
     if defaults:
         values = ", ".join(f"{column} = COALESCE({column}, %s)" for column in defaults)
-        execute(
-            f"UPDATE import_rows SET {values} WHERE line NOT IN (SELECT line FROM import_known)", [*defaults.values()]
-        )
+        execute(f"UPDATE import_rows SET {values} WHERE line IN (SELECT r.line {ADDED})", [*defaults.values()])
     watch()
     rows, known, run.updated, run.matched_by_id = tally()
     run.created, run.unchanged = rows - known, known - run.updated
@@ -249,7 +247,7 @@ REJECTED = """
     SELECT p.id FROM import_rejected r JOIN pets_pet p ON p.external_reference = r.external_reference
     WHERE r.id IS NULL
 """
-ONLY_REJECTED = f"({REJECTED}) r WHERE NOT EXISTS (SELECT 1 FROM import_known k WHERE k.id = r.id)"
+ONLY_REJECTED = f"({REJECTED}) r LEFT JOIN import_known k ON k.id = r.id WHERE k.id IS NULL"
 MISSING = f"""
     SELECT p.id, p.external_reference, p.name
     FROM pets_pet p LEFT JOIN (SELECT id FROM import_known UNION ALL SELECT id FROM ({REJECTED}) w) f ON f.id = p.id
@@ -298,14 +296,12 @@ CHANGE = f"""
     FROM import_known k JOIN import_rows r ON r.line = k.line WHERE k.id = pets_pet.id AND k.differs
 """
 
-ADDED = "FROM import_rows r LEFT JOIN import_known k ON k.line = r.line WHERE k.line IS NULL"
-"""Its id is a number plus its line, so that animals come in the order of the file, in whatever order rows are read."""
-
 NEW = each("COALESCE(r.{c}, {default})")
 
 ADD = f"""
     INSERT INTO pets_pet (id, {each("{c}")}, created_at, updated_at) SELECT %s + r.line, {NEW}, %s, %s {ADDED}
 """
+"""Its id is a number plus its line, so that animals come in the order of the file, in whatever order rows are read."""
 
 HISTORY = (
     f"INSERT INTO pets_petchange (id, {each('{c}')},"

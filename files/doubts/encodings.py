@@ -143,6 +143,7 @@ _LEADS, _NEXTS = (
     )
     for some in (range(0xC2, 0xF5), range(0x80, 0xC0))
 )
+ASCII = re.compile(r"[\x00-\x7f]+")
 SUSPECT = f"[{_LEADS}][{_NEXTS}]|{WIDE}"  # matches what `misread` knows, for Python and for both databases
 
 
@@ -159,14 +160,14 @@ def misread(text: str) -> str | None:
 
 def was_misread(before: str, after: str) -> bool:
     """Return whether `after` is what was read of `before` in a wrong encoding, perhaps with lost letters."""
-    if before.isascii() or before == after:
-        return False
+    if before.isascii() or ASCII.sub("", before) == ASCII.sub("", after):
+        return False  # as most names that a person changed
     if LOST in after or _has_lost(before, after):
         return True
     rest = iter(after)
     swallows = len(after) < len(before) or max(after) >= FIRST_WIDE  # an encoding of several bytes takes in ASCII too
     if not swallows and not all(letter in rest for letter in before if letter.isascii()):
-        return False  # as most names that a person changed
+        return False
     texts = {before.encode(), *filter(None, (_as_bytes(before, encoding) for encoding in LIKELY))}
     return not texts.isdisjoint(_as_bytes(after, encoding) for encoding in (*LIKELY, *MISREAD_IN, *MISREAD_WIDE))
 

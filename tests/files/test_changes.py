@@ -257,3 +257,24 @@ def test_a_name_of_a_new_animal_that_looks_wrong_is_a_warning(
     misread = {"line": 4, "reference": "A-7", "name": "ZoÃ«", "likely": "Zoë"}
     no_name = {"line": 5, "reference": "A-8", "name": "nil", "likely": None}
     assert told == {"count": 2, "first": [misread, no_name]}
+
+
+@pytest.mark.sqlite("it counts the steps of its statements")
+def test_rows_are_not_searched_for_each_row(
+    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of names that are looked at: `NOT EXISTS` without an index reads all animals of the file for each of them."""
+    rows, blocks = 2000, 0
+
+    def count() -> bool:
+        nonlocal blocks
+        blocks += 1
+        return False
+
+    def file(end: str) -> str:
+        return "external_reference,name,category\n" + "".join(f"A-{row},小花 {row}{end},Dogs\n" for row in range(rows))
+
+    assert run_import(file("")).status == 0
+    monkeypatch.setattr("files.transactions.is_stopped", count)
+    assert run_import(file(" II"), "--default-status", "sold").status == 0
+    assert 0 < 100_000 * blocks < rows * rows  # SQLite asks after each 100,000 of its steps
