@@ -23,11 +23,12 @@ def send(page: Page, rows: list[list[str]], *, name: str, add_categories: bool =
     """Send the rows as a file of that name, and wait for what it would do."""
     page.goto(f"{IMPORTS}add/")
     file = {"name": name, "mimeType": "text/csv", "buffer": text_of(rows).encode()}
+    if add_categories:
+        page.locator("summary", has_text="Options").click()
+        page.get_by_label("Add missing categories").check()
     page.get_by_label("Drop a file here").set_input_files(file)  # type: ignore[arg-type]  # as playwright documents it
     if add_categories:
-        page.get_by_text("Options").click()
-        page.get_by_label("Add missing categories").check()
-    page.get_by_role("button", name="Check the file").click()
+        page.get_by_role("button", name="Check the file").click()
     expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
     page.wait_for_load_state()
 
@@ -59,7 +60,6 @@ def test_a_large_file_is_stopped_left_and_found_again(office: Page, tmp_path: Pa
         office.goto(f"{IMPORTS}add/")
         expect(office.get_by_text("at most 25 MB and 500,000 rows")).to_be_visible()
         office.get_by_label("Drop a file here").set_input_files(file)
-        office.get_by_role("button", name="Check the file").click()
 
     def stop() -> None:
         office.get_by_role("button", name="Stop").click()
@@ -89,7 +89,6 @@ def page_that_asks(page: Page, word: str, price: str = "Price") -> str:
     page.goto(f"{IMPORTS}add/")
     file = {"name": f"{word}.csv", "mimeType": "text/csv", "buffer": text.encode("cp1250")}
     page.get_by_label("Drop a file here").set_input_files(file)  # type: ignore[arg-type]  # as playwright documents it
-    page.get_by_role("button", name="Check the file").click()
     page.wait_for_url("**/columns/")
     return f"{word}.csv"
 

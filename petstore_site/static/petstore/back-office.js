@@ -178,6 +178,14 @@
     for (const choice of all("[type=radio]", button.form)) choice.addEventListener("change", () => button.form.requestSubmit(button));
   };
 
+  // A chosen file is checked at once, unless its options are open.
+  const files = () => {
+    const file = document.querySelector(".drop [type=file]");
+    file?.addEventListener("change", () => {
+      if (file.value && !file.form.querySelector("details[open]")) file.form.requestSubmit(file.form.querySelector(".default"));
+    });
+  };
+
   // The first field with an error has the focus, so that you type where something is wrong.
   const errors = () => document.querySelector('main [aria-invalid="true"]:not([hidden])')?.focus();
 
@@ -197,5 +205,5 @@
     }
   };
 
-  document.addEventListener("DOMContentLoaded", () => { choices(); themes(); menus(); shortcuts(); drafts(); searchable(); filters(); reading(); errors(); });
+  document.addEventListener("DOMContentLoaded", () => { choices(); themes(); menus(); shortcuts(); drafts(); searchable(); filters(); reading(); files(); errors(); });
 }
