@@ -191,9 +191,6 @@ API_BODY_LIMIT = 64 * 1024
 LARGEST_UPLOAD = 25 * 1024 * 1024
 """Bytes that a file may have which is imported in the back office."""
 
-API_IN_EVENT_LOOP = True
-"""Whether requests under /v1 are responded to in the event loop (docs/decisions/0040). Tests compare both."""
-
 IDEMPOTENCY_LIFETIME = timedelta(hours=24)
 
 API_DEPRECATIONS: dict[str, dict[str, Any]] = {

@@ -128,11 +128,11 @@ async def _copy(receive: Receive, body: IO[bytes], *, most: int) -> bool:
 
 
 class Door:
-    """An ASGI application in front of a WSGI application."""
+    """An ASGI application in front of a WSGI application. Without an adapter, that responds under /v1 too."""
 
-    def __init__(self, application: Application, threads: int) -> None:
+    def __init__(self, application: Application, threads: int, adapter: Adapter | None = None) -> None:
         self._threads = Threads(application, threads)
-        self._adapter = Adapter(_driver(threads)) if settings.API_IN_EVENT_LOOP else None
+        self._adapter = adapter
         self._finish = Finish()
         self._fixed = {scheme: fixed_headers(scheme) for scheme in ("http", "https")}
 
@@ -223,7 +223,8 @@ class Door:
         return Response(response.status_code, dict(response.headers), response.content)
 
 
-def _driver(threads: int) -> Any:
+def driver(threads: int) -> Any:
+    """Return what runs the statements of the event loop on the database that is set."""
     if connection.vendor != "postgresql":
         return OnSQLite(threads)
     from petstore_site.serving.postgresql import OnPostgreSQL  # noqa: PLC0415 - with SQLite, psycopg is never loaded

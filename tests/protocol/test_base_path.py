@@ -29,19 +29,17 @@ LEFT = {"everything": "/", "a part": "/animals/", "nothing": ""}
 """What the proxy removes → `left`."""
 
 
-LOOP, THREADS = (pytest.param(name, id=name) for name in ("petstore_site.settings", "tests.serving.threads_settings"))
-in_both = pytest.mark.parametrize("server", [LOOP, THREADS], indirect=True, scope="module")
-in_one = pytest.mark.parametrize("server", [LOOP], indirect=True, scope="module")
-"""Requests under /v1 are served in the event loop or in threads, all others always in threads."""
+in_both = pytest.mark.parametrize("more", [{}, {"Origin": "https://shop.example"}], ids=["loop", "thread"])
+"""Headers of requests under /v1 that are served in the event loop, and in a thread: the one of a web page."""
 
 
 @pytest.fixture(scope="module")
-def server(request: pytest.FixtureRequest) -> Iterator[Gunicorn]:
+def server() -> Iterator[Gunicorn]:
     variables = {
         "PRODUCTION_URL": f"https://{HOST}{BASE}/v1",
         "ALLOWED_HOSTS": f"127.0.0.1,{HOST}",
         "BEHIND_TLS_PROXY": "true",
-        "DJANGO_SETTINGS_MODULE": request.param,
+        "CORS_ALLOWED_ORIGINS": "https://shop.example",
     }
     with running_server(workers=1, **variables) as server:
         server.command("load_demo_data")
@@ -87,24 +85,24 @@ def get(port: int, path: str, key: str = "", **headers: str) -> Answer:
 
 
 @in_both
-def test_links_and_locations_have_the_path(port: int, proxies: Proxies, key: str) -> None:
+def test_links_and_locations_have_the_path(port: int, proxies: Proxies, key: str, more: dict[str, str]) -> None:
     v1 = f"{origin(port, proxies)}{BASE}/v1"
-    listed = get(port, f"{BASE}/v1/pets?limit=2&status=sold", key)
+    listed = get(port, f"{BASE}/v1/pets?limit=2&status=sold", key, **more)
     link = re.fullmatch(
         rf'<{re.escape(v1)}/pets(\?limit=2&status=sold&cursor=\S+)>; rel="next"', listed.headers["Link"]
     )
     assert link, listed.headers["Link"]
-    assert get(port, f"{BASE}/v1/pets{link[1]}", key).json()[0]["id"] < listed.json()[-1]["id"]
+    assert get(port, f"{BASE}/v1/pets{link[1]}", key, **more).json()[0]["id"] < listed.json()[-1]["id"]
 
     body = b'{"name": "Maple", "categoryId": 1}'
-    sent = bearer(key) | {"Content-Type": "application/json", "Idempotency-Key": f"key-{port}"}
+    sent = bearer(key) | more | {"Content-Type": "application/json", "Idempotency-Key": f"key-{port}-{len(more)}"}
     added, again = (send(port, "POST", f"{BASE}/v1/pets", body=body, headers=sent) for _ in range(2))
     assert (added.status, again.headers["Idempotency-Replayed"]) == (201, "true")
     assert added.headers["Location"] == again.headers["Location"] == f"{v1}/pets/{added.json()['id']}"
 
-    one = get(port, f"{BASE}/v1/pets/{added.json()['id']}", key)
+    one = get(port, f"{BASE}/v1/pets/{added.json()['id']}", key, **more)
     assert (one.json(), one.headers["Link"]) == (added.json(), f'<{v1}/pets>; rel="successor-version"')
-    categories = get(port, f"{BASE}/v1/categories?limit=1", key)
+    categories = get(port, f"{BASE}/v1/categories?limit=1", key, **more)
     assert categories.headers["Link"].startswith(f"<{v1}/categories?limit=1&cursor=")
 
 
@@ -118,21 +116,20 @@ def test_links_and_locations_have_the_path(port: int, proxies: Proxies, key: str
         ("/nowhere", 404, "route_not_found"),
     ],
 )
-def test_errors_link_to_their_pages(port: int, path: str, status: int, code: str) -> None:
-    answer = get(port, f"{BASE}{path}")
+def test_errors_link_to_their_pages(port: int, path: str, status: int, code: str, more: dict[str, str]) -> None:
+    answer = get(port, f"{BASE}{path}", **more)
     assert (answer.status, answer.json()["code"]) == (status, code)
     assert answer.headers["Link"] == f'<{BASE}/docs/errors/{code}>; rel="help"'
     assert get(port, f"{BASE}/docs/errors/{code}").status == 200
 
 
 @in_both
-def test_deprecated_operations_link_to_both(port: int, proxies: Proxies, key: str) -> None:
+def test_deprecated_operations_link_to_both(port: int, proxies: Proxies, key: str, more: dict[str, str]) -> None:
     successor = f'<{origin(port, proxies)}{BASE}/v1/pets>; rel="successor-version"'
-    answer = get(port, f"{BASE}/v1/pets/abc", key)
+    answer = get(port, f"{BASE}/v1/pets/abc", key, **more)
     assert answer.headers["Link"] == f'{successor}, <{BASE}/docs/errors/pet_not_found>; rel="help"'
 
 
-@in_one
 def test_the_errors_of_nginx_have_the_path(proxies: Proxies) -> None:
     answer = get(proxies.nginx.plain, f"{BASE}/v1/%00")
     assert (answer.status, answer.headers["Link"]) == (404, f'<{BASE}/docs/errors/route_not_found>; rel="help"')
@@ -149,7 +146,6 @@ def followed(page: Answer) -> list[str]:
     return sorted({one.path for one in paths if one.hostname in {None, "127.0.0.1", HOST}})
 
 
-@in_one
 @pytest.mark.parametrize("path", ["/", "/docs/", "/docs/guide/", "/docs/clients/", "/docs/changelog/"])
 def test_every_link_of_the_portal_leads_somewhere(port: int, path: str) -> None:
     page = get(port, BASE + path)
@@ -160,7 +156,6 @@ def test_every_link_of_the_portal_leads_somewhere(port: int, path: str) -> None:
     assert len(paths) > 10
 
 
-@in_one
 def test_what_the_portal_shows_can_be_called(port: int, proxies: Proxies) -> None:
     base = f"{origin(port, proxies)}{BASE}"
     assert f"<code>{base}/v1</code>" in get(port, f"{BASE}/").body.decode()
@@ -173,7 +168,6 @@ def test_what_the_portal_shows_can_be_called(port: int, proxies: Proxies) -> Non
     assert f"{base}/docs/clients/petstore_client-" in get(port, f"{BASE}/docs/clients/").body.decode()
 
 
-@in_one
 def test_the_description_says_where_the_api_is(port: int) -> None:
     description: dict[str, Any] = get(port, f"{BASE}/openapi.json").json()
     assert description["servers"][0] == {"url": f"https://{HOST}{BASE}/v1", "description": "Production"}
@@ -211,7 +205,6 @@ class Browser:
         return answer
 
 
-@in_one
 def test_the_back_office_can_be_used(port: int, password: str) -> None:
     browser = Browser(port)
     redirected = browser.send("GET", f"{BASE}/admin/")
@@ -240,7 +233,6 @@ def test_the_back_office_can_be_used(port: int, password: str) -> None:
     assert {one: status for one in seen if (status := browser.send("GET", one).status) not in {200, 302, 405}} == {}
 
 
-@in_one
 def test_health_is_found_with_and_without_the_path(server: Gunicorn) -> None:
     for path in ("/livez", f"{BASE}/livez", "/animals/readyz"):
         assert get(server.port, path).status == 200

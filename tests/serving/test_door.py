@@ -99,7 +99,6 @@ class SmallDisk(FileIO):
 def application(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
     """What a test does not shorten is longer than any pause of a busy machine."""
     settings.ALLOWED_HOSTS = ["localhost"]
-    settings.API_IN_EVENT_LOOP = False
     monkeypatch.setattr(threads, "DEADLINE", 60)
     monkeypatch.setattr(threads, "QUEUE_SECONDS", 60)
     application = Application()

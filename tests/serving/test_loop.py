@@ -28,9 +28,8 @@ UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 50
 
 
 @pytest.fixture(autouse=True)
-def _no_other_adapter(settings: Any) -> None:
+def _local_host(settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["localhost"]
-    settings.API_IN_EVENT_LOOP = False
 
 
 def no_thread(*_: object) -> Any:
@@ -39,9 +38,7 @@ def no_thread(*_: object) -> Any:
 
 
 def door_with(driver: Any) -> Door:
-    door = Door(no_thread, 1)
-    door._adapter = Adapter(driver)
-    return door
+    return Door(no_thread, 1, Adapter(driver))
 
 
 def authorized(method: str = "POST", length: int = 2, **headers: str) -> dict[str, Any]:

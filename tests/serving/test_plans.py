@@ -10,7 +10,9 @@ from django.db import connection
 
 from database.statements import Statement
 from petstore_site.apikeys.models import APIKey
+from petstore_site.serving.adapter import Adapter
 from petstore_site.serving.door import Door
+from petstore_site.serving.postgresql import OnPostgreSQL
 from tests.serving.calling import ask, scope
 from tests.serving.test_loop import no_thread
 
@@ -41,7 +43,6 @@ READS = [
 @pytest.fixture(params=["a few animals", "none"])
 def key(request: pytest.FixtureRequest, settings: Any) -> str:
     settings.ALLOWED_HOSTS = ["localhost"]
-    settings.API_IN_EVENT_LOOP = True
     if request.param != "none":
         call_command("load_demo_data", verbosity=0)
     with connection.cursor() as cursor:
@@ -64,7 +65,8 @@ def test_no_connection_of_django_compiles() -> None:
 
 async def plans_of(key: str) -> list[tuple[str, Any]]:
     """Send requests of each kind; return text and plan of each statement that was prepared for them."""
-    door = Door(no_thread, 2)
+    driver = OnPostgreSQL(2)
+    door = Door(no_thread, 2, Adapter(driver))
     sent: dict[str, str] = {"authorization": f"Bearer {key}", "content_type": "application/json"}
     for path in READS:
         assert (await ask(door, scope(path, **sent))).status in {200, 404}
@@ -72,8 +74,6 @@ async def plans_of(key: str) -> list[tuple[str, Any]]:
         for more in ({}, {"idempotency_key": uuid4().hex}):
             added = scope("/v1/pets", "POST", content_length=str(len(body)), **sent, **more)
             assert (await ask(door, added, [body])).status in {201, 400}
-    assert door._adapter
-    driver: Any = door._adapter._driver
     plans = []
     for connections in (driver._for_keys, driver._to_read, driver._to_write):
         for each in connections._idle:

@@ -30,7 +30,6 @@ UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 50
 @pytest.fixture
 def key(settings: Any) -> str:
     settings.ALLOWED_HOSTS = ["localhost"]
-    settings.API_IN_EVENT_LOOP = False
     return APIKey.objects.issue(name="Shop")[1]
 
 
@@ -53,8 +52,8 @@ def test_a_statement_that_reaches_its_deadline(key: str, monkeypatch: pytest.Mon
     monkeypatch.setitem(connection.settings_dict["OPTIONS"], "options", patient)
 
     async def read_while_locked() -> list[Got]:
-        driver, door = OnPostgreSQL(2), Door(in_a_thread, 2)
-        door._adapter = Adapter(driver)
+        driver = OnPostgreSQL(2)
+        door = Door(in_a_thread, 2, Adapter(driver))
         await ask(door, reading("/v1/categories", key))
         driver._to_read._seconds = 0.3  # from now on: to connect may take longer
         with psycopg.connect(**connection.get_connection_params()) as other:
@@ -91,8 +90,8 @@ def test_a_slow_statement_is_never_tried_again(key: str, monkeypatch: pytest.Mon
         return in_a_thread(environ, start_response)
 
     async def read_while_locked() -> list[Got]:
-        driver, door = OnPostgreSQL(2), Door(noted, 2)
-        door._adapter = Adapter(driver)
+        driver = OnPostgreSQL(2)
+        door = Door(noted, 2, Adapter(driver))
         await asyncio.gather(*[ask(door, reading("/v1/categories", key)) for _ in range(3)])  # they connect
         with psycopg.connect(**connection.get_connection_params()) as other:
             other.execute("LOCK TABLE pets_pet IN ACCESS EXCLUSIVE MODE")
