@@ -39,7 +39,6 @@ from lab.benchmarks.servers import (
     FASTIFY,
     LEAN,
     OTHER_PEERS,
-    PLAIN_READS_OFF,
     SERVICE,
     Server,
     constant,
@@ -143,11 +142,7 @@ def _compare(store: PostgreSQL, folder: Path, asked: Asked, also: Sequence[tuple
     """Measure each operation on each server that has it, in rounds."""
     key, limited = issue_key(store), issue_key(store, "--rate-limit", "1/day")
     create_shop(store, key)
-    ours = [
-        service(store),
-        service(store, name=PLAIN_READS_OFF, DJANGO_SETTINGS_MODULE="tests.serving.threads_settings"),
-    ]
-    ours += [service(store, name=name, root=Path(root)) for name, root in also]
+    ours = [service(store), *(service(store, name=name, root=Path(root)) for name, root in also)]
     others = [each for each in peers(store) if word in each.name]
     with ExitStack() as stack:
         servers = [stack.enter_context(running(each, folder)) for each in (*ours, *others)]

@@ -24,7 +24,6 @@ PEERS = ROOT / "lab" / "benchmarks" / "peers"
 ENVIRONMENT = ROOT / ".venv-benchmarks"
 READY_SECONDS = 60
 SERVICE = "this service"
-PLAIN_READS_OFF = f"{SERVICE}, plain reads off"
 FASTIFY = "Fastify + pg"
 LEAN = f"{FASTIFY}, no ETag or Link"
 OTHER_PEERS = ("plain DRF", "django-ninja", "FastAPI + asyncpg")

@@ -110,8 +110,11 @@ def test_ratios_are_those_of_each_round() -> None:
 
 
 def test_the_report_shows_each_server_and_how_far_the_goal_is() -> None:
-    ours = {"this service": [figures(80, 20)], "this service, plain reads off": [figures(350, 50)]}
-    servers = ours | {"plain DRF": [figures(900, 100)], "floor: pgbench": [Figures(9000, 0, 50, None, None, 1)]}
+    servers = {
+        "this service": [figures(80, 20)],
+        "plain DRF": [figures(900, 100)],
+        "floor: pgbench": [Figures(9000, 0, 50, None, None, 1)],
+    }
     result = {
         "title": "By operation", "date": "2026-11-22", "commit": "abc", "how": "10 animals", "machine": "A, 2 cores",
         "load_average": 0.1, "versions": {"Python": "3"}, "figures": {"list": servers},
@@ -119,7 +122,6 @@ def test_the_report_shows_each_server_and_how_far_the_goal_is() -> None:
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in report.section(json.loads(json.dumps(result)))]
     compared = ["1,000", "1,000", "900", "100", "1.0", "2.0", "0"]
     assert ["plain DRF", *compared, "0.10 (0.10–0.10)", "0.13"] in rows
-    assert ["plain DRF", *compared, "0.40 (0.40–0.40)", "0.3"] in rows
     assert ["floor: pgbench", "9,000", "50", "0", "50", "", "", "1", "2.00 (2.00–2.00)", ""] in rows
 
 
