@@ -35,7 +35,7 @@ in_both = pytest.mark.parametrize("more", [{}, {"Origin": "https://shop.example"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Gunicorn]:
-    variables = {
+    variables: dict[str, Any] = {
         "PRODUCTION_URL": f"https://{HOST}{BASE}/v1",
         "ALLOWED_HOSTS": f"127.0.0.1,{HOST}",
         "BEHIND_TLS_PROXY": "true",
