@@ -25,25 +25,30 @@ NOT_ALLOWED = re.compile(f"[{CONTROL}\ud800-\udfff]")
 VISIBLE = re.compile(f"[^{CONTROL}{INVISIBLE}]")
 
 
-def validate_text(text: str, *, longest: int) -> None:
-    """Raise `ValidationError` unless `text` has 1 to `longest` code points, one of them visible, none a control."""
-    if not 1 <= len(text) <= longest:
+NOT_A_STRING = "must be a string."
+
+
+def text(value: Any, *, longest: int) -> str:
+    """Return a text, kept exactly as it is sent.
+
+    Raises `ValidationError` unless it has 1 to `longest` code points, one of them visible, none a control.
+    """
+    if not isinstance(value, str):
+        message = NOT_A_STRING
+    elif not 1 <= len(value) <= longest:
         message = f"must have 1 to {longest} characters."
-    elif NOT_ALLOWED.search(text):
+    elif NOT_ALLOWED.search(value):
         message = "must not contain control characters or lone surrogates."
-    elif not VISIBLE.search(text):
+    elif not VISIBLE.search(value):
         message = "must contain at least one visible character."
     else:
-        return
-    raise ValidationError(message, code="invalid_name")
+        return value
+    raise ValidationError(message)
 
 
 def validate_name(name: str) -> None:
-    """Raise `ValidationError` unless `name` has 1 to 255 code points, one of them visible, none a control.
-
-    The name is kept exactly as it is sent: not trimmed, not normalised.
-    """
-    validate_text(name, longest=NAME_LENGTH)
+    """Raise `ValidationError` unless `name` has 1 to 255 code points, one of them visible, none a control."""
+    text(name, longest=NAME_LENGTH)
 
 
 class NameField(models.CharField):  # type: ignore[type-arg]  # cannot be subscripted when it runs

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from categories.models import Category
-from categories.names import validate_name
+from categories.names import NOT_A_STRING, validate_name
 from categories.similar import Similar
 from files.errors import FileError, RowError, error_in, quoted
 from files.options import Options
@@ -39,7 +39,7 @@ class Categories:
     def by_name(self, name: Any) -> int:
         """Return the id; raises `ValidationError`."""
         if not isinstance(name, str):
-            raise ValidationError(rules.NOT_A_STRING)
+            raise ValidationError(NOT_A_STRING)
         if (known := self.ids.get(name) or self.added.get(name)) is not None:
             return known
         similar = self._similar.find(name)

@@ -5,11 +5,12 @@ returns what is stored. They raise `ValidationError` with a sentence that follow
 """
 
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from categories.names import NAME_LENGTH, validate_text
+from categories.names import NAME_LENGTH, text
 from pets.models import REFERENCE_LENGTH, PetStatus
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -18,25 +19,14 @@ EXACT_IN_A_DOUBLE = 2**53
 
 STATUSES = frozenset(PetStatus.values)
 REQUIRED = "is required."
-NOT_A_STRING = "must be a string."
 NO_SUCH_CATEGORY = "must be the id of an existing category."
 
 
-def name(value: Any) -> str:
-    """Return the name, kept exactly as sent."""
-    return _text(value, longest=NAME_LENGTH)
+name = partial(text, longest=NAME_LENGTH)
+"""The name, kept exactly as sent."""
 
-
-def reference(value: Any) -> str:
-    """Return the store's own reference for an animal, kept exactly as sent."""
-    return _text(value, longest=REFERENCE_LENGTH)
-
-
-def _text(value: Any, *, longest: int) -> str:
-    if not isinstance(value, str):
-        raise ValidationError(NOT_A_STRING)
-    validate_text(value, longest=longest)
-    return value
+reference = partial(text, longest=REFERENCE_LENGTH)
+"""The store's own reference for an animal, kept exactly as sent."""
 
 
 def identifier(value: Any) -> int:
