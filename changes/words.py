@@ -148,15 +148,11 @@ def _icon(row: Any, verb: str, changes: Mapping[Column, ValueChange]) -> str:
 def changes_between(before: Any, after: Any) -> dict[Column, ValueChange]:
     """Return by column what one row of history has otherwise than the one before."""
     different = [column for column in ON_PAGES if getattr(before, column.name) != getattr(after, column.name)]
-    return {column: _changed(column, before, after) for column in different}
+    return {column: value_change(column, before, after) for column in different}
 
 
-def values_of(row: Any) -> list[ValueChange]:
-    """Return all values of a row of history, as if it had them from nothing."""
-    return [_changed(column, None, row) for column in ON_PAGES]
-
-
-def _changed(column: Column, before: Any, after: Any) -> ValueChange:
+def value_change(column: Column, before: Any, after: Any) -> ValueChange:
+    """Return what a row of history has instead of the row `before`, or of nothing."""
     badge = getattr(after, column.name) if column.is_badge else ""
     return ValueChange(column.title, _value(before, column), _value(after, column), badge)
 

@@ -174,7 +174,7 @@ class PetAdmin(ChangesAdmin):
         context = {
             "title": f"{last.name}, deleted",
             "last": last,
-            "values": words.values_of(last),
+            "values": [words.value_change(column, None, last) for column in ON_PAGES],
             "animal": pet,
             "happened": happened,
             "undo": reverse("admin:activity_undo", args=[last.change_id or f"r{last.pk}"]),
