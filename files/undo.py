@@ -1,12 +1,12 @@
 """Undoing an import by a command, as `changes.undo` undoes every change."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 from django.db import DatabaseError
 
 from changes import undo as undoing
-from changes.attempts import attempt
 from changes.models import Change, State
 from files.errors import ImportRejectedError, OutcomeUnknownError
 from files.lock import only_import
@@ -15,7 +15,11 @@ from files.transactions import clear_rejections, disconnect
 from history.acting import acting
 from history.edits import NotUndoneError
 from history.naming import who
+from pets import stock
 from pets.models import ImportRun
+
+TRIES, TRY_AGAIN = 3, 1
+"""How often a block is tried, and seconds in between."""
 
 
 def change_of(number: int) -> Change:
@@ -33,8 +37,8 @@ def change_of(number: int) -> Change:
 def undo_import(number: int, progress: Callable[[int], Any] = int) -> Change:
     """Undo an import and return the undo, or go on with one that was interrupted; raises `ImportRejectedError`.
 
-    A large one is undone in blocks, as by the process for work, which goes on with it if this is killed or fails.
-    Ctrl-C stops it after a block: what is undone stays so, and a later call undoes the rest. `progress` counts the
+    A large one is undone in blocks. Ctrl-C stops it after one: what is undone stays so, and a later call undoes the
+    rest. If it is killed, or the database is away for long, the process for work goes on with it. `progress` counts the
     blocks. Raises `OutcomeUnknownError` if the database was lost in the very moment of a commit.
     """
     with only_import():
@@ -45,9 +49,7 @@ def undo_import(number: int, progress: Callable[[int], Any] = int) -> Change:
             if undo is None:
                 with clear_rejections():
                     undo = undoing.undo(change)
-            while undo.state == State.RUNNING:
-                attempt(undo)
-                undo.refresh_from_db()
+            while undo.state == State.RUNNING and _advance(undo.pk):
                 progress(1)
                 stop_if_asked()
             too_late()
@@ -55,7 +57,22 @@ def undo_import(number: int, progress: Callable[[int], Any] = int) -> Change:
             raise ImportRejectedError(str(error)) from None
         except (DatabaseError, KeyboardInterrupt) as error:
             return _settled(change, ended, error)
-        return undo
+        try:
+            stock.compact()
+        except DatabaseError:  # it is undone, and the nightly recount does it too
+            disconnect()
+        return Change.objects.get(pk=undo.pk)
+
+
+def _advance(number: int) -> bool:
+    """Do the next block, and return whether the undo goes on. Someone can hold one of its animals for a while."""
+    for _ in range(TRIES - 1):
+        try:
+            return undoing.advance(number)
+        except DatabaseError:
+            disconnect()
+            time.sleep(TRY_AGAIN)
+    return undoing.advance(number)
 
 
 def _settled(change: Change, ended: list[int], error: BaseException) -> Change:
