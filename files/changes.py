@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from categories.models import Category
 from files.doubts.altered import IS_NO_VALUE, NO_VALUE, looks_altered, looks_converted
-from files.doubts.encodings import SUSPECT, misread, was_misread
+from files.doubts.encodings import SUSPECT, misread
 from pets.columns import CATEGORY, COLUMNS, NAME, REFERENCE, each
 from pets.sql import is_not_ascii, matches, stream
 
@@ -147,14 +147,15 @@ FIELDS = f"""
 """
 
 TEXTS = """
-    SELECT r.line, p.id, p.external_reference, p.{c}, r.{c}, {convertible}
+    SELECT r.line, p.id, p.external_reference, p.{c}, r.{c}
     FROM import_known k JOIN import_rows r ON r.line = k.line JOIN pets_pet p ON p.id = k.id
-    WHERE k.new_{c} AND ({convertible} OR {not_ascii}) ORDER BY r.line
+    WHERE k.new_{c} {condition} ORDER BY r.line
 """
 # All but a few names can never be taken for a number, a date or a formula.
 CONVERTIBLE = f"""
-    (length(p.name) <= 8 OR trim(r.name, ' \u00a0') <> r.name OR r.name {IS_NO_VALUE}
-    OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@$€£¥")}))
+    AND (length(p.name) <= 8 OR trim(r.name, ' \u00a0') <> r.name OR r.name {IS_NO_VALUE}
+    OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@$€£¥")})
+    OR {{not_ascii}})
 """
 # A join: in a NOT EXISTS, SQLite would read all of `import_known` for each row, as it has no index.
 ADDED = "FROM import_rows r LEFT JOIN import_known k ON k.line = r.line WHERE k.line IS NULL"
@@ -171,11 +172,11 @@ def look(*, first: bool) -> Changes:
     changes = Changes(fields=counts, first=list(planned(ANIMALS)) if first else [])
     if foreign > by_id / 2:
         changes.foreign_ids = Tally(foreign, list(_planned(f"WHERE {FOREIGN} ORDER BY r.line LIMIT {EXAMPLES}")))
-    not_ascii = is_not_ascii("p.name")
-    for column, convertible, looks_wrong in ((REFERENCE, "TRUE", looks_altered), (NAME, CONVERTIBLE, looks_converted)):
-        texts = TEXTS.format(c=column.name, convertible=convertible, not_ascii=not_ascii)
-        for line, pet_id, reference, before, after, is_convertible in stream(texts) if counts[column.header] else ():
-            if before and (looks_wrong if is_convertible else was_misread)(before, after):
+    convertible = CONVERTIBLE.format(not_ascii=is_not_ascii("p.name"))
+    for column, condition, looks_wrong in ((REFERENCE, "", looks_altered), (NAME, convertible, looks_converted)):
+        texts = stream(TEXTS.format(c=column.name, condition=condition)) if counts[column.header] else ()
+        for line, pet_id, reference, before, after in texts:
+            if before and looks_wrong(before, after):
                 changes.altered.add(FieldChange(pet_id, reference, line, column.header, before, after))
     names = NEW_NAMES.format(not_ascii=is_not_ascii("r.name"), suspect=matches("r.name", SUSPECT), no_value=IS_NO_VALUE)
     for line, reference, name in stream(names):

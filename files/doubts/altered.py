@@ -53,8 +53,11 @@ def looks_converted(before: str, after: str) -> bool:
     before, after = before.strip(), after.strip()
     if after in NO_VALUE or was_misread(before, after):
         return True
+    is_text = before.startswith("'")
+    if not is_text and not any(map(str.isnumeric, after)):
+        return False  # as most names: neither a number nor a date
     file, cut = keys_of_file(after)
-    known = keys_of_catalogue(before) | keys_of_catalogue(before.removeprefix("'"))
+    known = keys_of_catalogue(before) | (keys_of_catalogue(before[1:]) if is_text else set())
     if not known.isdisjoint(file) or (cut is not None and cut.key in as_shortened(before, [cut.digits])):
         return True
     return bool(SERIAL.fullmatch(after) and date_keys(_normal(before), of_file=False))
@@ -102,7 +105,7 @@ def _values(text: str) -> list[Decimal]:
 
     Without a sign of money, `R5` and `5 kr` are rather references.
     """
-    found = NUMBER.fullmatch(_normal(text))
+    found = None if text[:1].isalpha() else NUMBER.fullmatch(_normal(text))
     if not found:
         return []
     around = f"{found['before']} {found['after']}"
