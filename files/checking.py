@@ -16,8 +16,10 @@ from files.readers.rows import BLANK, Block, Cells, DamagedRow
 from files.staging import Conflict, Finding
 from pets import rules
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, STATUS, Column, ColumnValues, RowValues
+from pets.models import PetStatus
 
 NO_SUCH_NAME = "does not exist."
+NOT_OURS = "The {header} {value} cannot become {ours}: there is no such {header}."
 TWO_STEPS = "The {header} {ours} cannot become something else: {value} becomes it."
 DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'
 TOO_SIMILAR = 'is too similar to "{similar}" to be created.'
@@ -63,6 +65,10 @@ class Categories:
         values = {STATUS.name: given.get(STATUS.header), CATEGORY.name: self.ids.get(name or "")}
         return {column: value for column, value in values.items() if value is not None}
 
+    def has(self, name: str) -> bool:
+        """Return whether the category is there, or can be added."""
+        return name in self.ids or name in self._new or self._create
+
     @cached_property
     def _similar(self) -> Similar:
         return Similar(self.ids)
@@ -88,10 +94,7 @@ class Check:
         self._cleared = COLUMNS if header is None else [each for each in COLUMNS if _is_in(header, each)]
         self.categories = categories = Categories(options)
         self._values = options.reading.values
-        for mapped, values in self._values.items():  # rejects have what a value became, and are read with these options
-            for value, ours in values.items():
-                if values.get(ours, ours) != ours:
-                    raise FileError(TWO_STEPS.format(header=mapped, value=quoted(value), ours=quoted(ours)))
+        self._reject_impossible()
         self.defaults = categories.defaults(options.reading.defaults)  # of a new animal, by the name of the column
         self._defaults = {each.name: each.default for each in COLUMNS if each.default is not None} | self.defaults
         self._names_categories = header is not None and CATEGORY_ID not in header
@@ -107,6 +110,18 @@ class Check:
                 self._columns[column.header] = column.name, categories.by_name
         self._columns[STATUS.header] = STATUS.name, _status
 
+    def _reject_impossible(self) -> None:
+        """Raise `FileError` for a value that would become what is none of ours, or what becomes something else."""
+        for header, values in self._values.items():
+            for value, ours in values.items():
+                named = {"header": header, "value": quoted(value), "ours": quoted(ours)}
+                is_status, is_category = header == STATUS.header, header == CATEGORY.header
+                lacks = is_status and ours.lower() not in PetStatus.values
+                if ours and (lacks or (is_category and not self.categories.has(ours))):
+                    raise FileError(NOT_OURS.format(**named))
+                if values.get(ours, ours) != ours:
+                    raise FileError(TWO_STEPS.format(**named))
+
     def _ours(self, header: str, value: Any) -> Any:
         """Return what a value of the file becomes; "" if its row is left out."""
         return self._values.get(header, {}).get(value, value) if isinstance(value, str) else value
@@ -121,11 +136,11 @@ class Check:
         errors = []
         for header, cell in cells.items():
             if column := self._columns.get(header):
-                (name, rule), value = column, self._ours(header, cell)
+                name, rule = column
                 try:
-                    values[name] = rule(value)
+                    values[name] = rule(self._ours(header, cell))
                 except ValidationError as error:
-                    errors.append(error_in(line, header, " ".join(error.messages), value))
+                    errors.append(error_in(line, header, " ".join(error.messages), cell))
                     error.__traceback__ = None  # Django's error refers to itself, so it would keep the row for long
         if values.get(ID) is None and REFERENCE.name not in values:
             errors += self.missing(line, cells)
@@ -159,6 +174,8 @@ class Check:
                     stored = {text: rule(value) for text, value in ours.items()}
                 except (ValidationError, FileError):
                     return None
+                if header == STATUS.header and {*ours.values()} != {*stored.values()}:
+                    return None  # of `Sold`, rejects keep the case
                 values[name] = [stored.get(cell) for cell in cells]
         return [values[field] for field in RowValues._fields]
 

@@ -45,6 +45,14 @@ def test_by_default_one_error_stops_everything(run_import: Import, dogs: Categor
     assert counts() == ("rejected", 4, 0, 0, 0, 3)
 
 
+def test_rejects_keep_the_case_of_a_status(run_import: Import, rejects: Path) -> None:
+    assert run_import("id,status\n,Sold\n", "--rejects", str(rejects)).status == 3
+    assert rejects.read_text(encoding="utf-8-sig").splitlines() == [
+        "_line,_code,_message,id,status",
+        "2,validation_failed,name is required. category is required.,,Sold",
+    ]
+
+
 def test_rows_with_errors_can_be_left_out_and_kept(run_import: Import, dogs: Category, rejects: Path) -> None:
     result = run_import(ROWS, "--on-error", "skip", "--rejects", str(rejects))
     run = ImportRun.objects.get()
