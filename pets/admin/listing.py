@@ -168,11 +168,15 @@ class PetChangeList(ChangeList):
         """Return the order by ID. Other orders sort what matches, or are those of an index."""
         return ["pk" if self.order == ("added", True) else "-pk"]
 
-    def get_results(self, _request: HttpRequest) -> None:
+    def get_results(self, request: HttpRequest) -> None:
         """Find the animals of the page and whether there are more."""
         self.page_num = min(max(self.page_num, 1), LISTED // self.list_per_page)
         start = (self.page_num - 1) * self.list_per_page
         keys = self._keys(start, start + self.list_per_page + 1)
+        if start and not keys:  # a click on a status took the last animal from the page
+            self.page_num = 1
+            self.get_results(request)
+            return
         self.has_next = len(keys) > self.list_per_page
         self.is_last_possible = self.has_next and start + self.list_per_page >= LISTED
         self.result_list = self._rows(keys[: self.list_per_page])

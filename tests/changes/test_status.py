@@ -1,5 +1,7 @@
 """A status is changed in its row of the list, by one click, and undone by one."""
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from django.test import Client
 from categories.models import Category
 from changes.models import Change
 from pets.admin import views
+from pets.admin.animals import PetAdmin
 from pets.models import Pet, SavedView
 from tests.factories import PetFactory
 from tests.pets.office import PETS, click, history_disagrees, member, seen, told
@@ -27,6 +30,19 @@ def test_one_click_saves_and_one_undoes(staff: Client, rex: Pet) -> None:
     assert told(staff.post(undo, follow=True)) == ["Undid “marked Rex sold”."]
     assert status() == "available"
     assert history_disagrees() == []
+
+
+def test_a_click_leads_back_to_the_page_of_the_list(staff: Client, rex: Pet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or to the first one, if it had no other animal."""
+    monkeypatch.setattr(PetAdmin, "list_per_page", 2)
+    for name in ("Ben", "Cleo", "Dora"):
+        PetFactory(name=name, category=rex.category)
+    shown = staff.get(f"{PETS}?status__exact=available&p=2").content.decode()
+    back = unescape(re.findall(r'name="back" value="([^"]+)"', shown)[0])
+    for pet, names in ((Pet.objects.get(name="Ben"), ["Rex"]), (rex, ["Dora", "Cleo"])):
+        page = staff.post(f"{PETS}{pet.pk}/status/", {"becomes": f"sold:{seen(pet)}", "back": back}, follow=True)
+        assert page.redirect_chain == [(f"{PETS}?status__exact=available&p=2", 302)]
+        assert [each.name for each in page.context["cl"].result_list] == names
 
 
 def test_a_conflict_is_told_and_changes_nothing(staff: Client, rex: Pet) -> None:
