@@ -36,7 +36,7 @@ from tests.server import migrated_database
 SLOW = (
     "apikeys/test_commands.py",
     "clients/",
-    "commands/",
+    "commands/test_start.py",
     "contract/test_description_holds.py",
     "e2e/",
     "operating/",
@@ -57,6 +57,7 @@ SLOW = (
 
 SLOW_ON_EACH_DATABASE = (
     "changes/test_people.py",
+    "commands/",
     "following/",
     "files/test_runs.py",
     "changes/test_race_matrix.py",
@@ -88,7 +89,6 @@ READING = (
     "test_private_names.py",
     "test_safe_migrations.py",
     "test_settings_page.py",
-    "test_smoke.py",
     "test_times.py",
 )
 """Tests that read many files or pages, or wait, and hardly depend on the database: they run on SQLite only."""
@@ -115,6 +115,7 @@ SLOW_ON_POSTGRESQL = (
     "test_dashboard.py",
     "test_lookups.py",
     "test_search",
+    "test_smoke.py",
     "test_statements.py",
 )
 """Tests that read many files, pages or tables: `make test` runs them on SQLite only, `make test-slow` on each database."""

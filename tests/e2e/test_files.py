@@ -28,6 +28,7 @@ def send(page: Page, rows: list[list[str]], *, name: str, add_categories: bool =
         page.get_by_label("Add missing categories").check()
     page.get_by_label("Drop a file here").set_input_files(file)  # type: ignore[arg-type]  # as playwright documents it
     if add_categories:
+        assert page.url.endswith("/add/"), "a file waits while the options are open"
         page.get_by_role("button", name="Check the file").click()
     expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
     page.wait_for_load_state()
