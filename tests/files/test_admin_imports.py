@@ -452,7 +452,10 @@ def test_an_error_stands_beside_the_file_with_the_options_as_they_were(staff: Cl
     page = answer.content.decode()
     said = text_of(page)
     assert answer.status_code == 400
-    assert "unless Options are open Choose a file. Options Blank cells clear the status · missing categories are added" in said
+    assert (
+        "unless Options are open Choose a file. Options Blank cells clear the status · missing categories are added"
+        in said
+    )
     assert '<details class="card fold" open><summary>' in page
 
 
