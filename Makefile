@@ -26,7 +26,7 @@ MAKEFLAGS += --no-print-directory
 help:
 	@echo 'make run      serve on http://$(HOST):$(PORT); the first run creates a demonstration catalogue and a key'
 	@echo '              (set HOST, PORT, DATABASE_URL and other settings in the environment)'
-	@echo 'make test     run the fast tests on SQLite and PostgreSQL, in less than four minutes'
+	@echo 'make test     run the fast tests on SQLite and PostgreSQL, in about three minutes'
 	@echo '              (PYTEST_ARGS="-k name" runs the tests with that name instead, slow ones too;'
 	@echo '              COVERAGE=1 measures what they cover)'
 	@echo 'make test-slow'
