@@ -14,7 +14,6 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from django.conf import settings
-from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
 from history.acting import begin_request
@@ -25,7 +24,7 @@ from petstore_site.serving.access import observe, record_of_django
 from petstore_site.serving.adapter import Adapter
 from petstore_site.serving.api import finished, with_cors
 from petstore_site.serving.health import livez, readyz
-from petstore_site.serving.threads import Application, Head, OnSQLite, Threads
+from petstore_site.serving.threads import Application, Head, Threads
 from rest.errors import APIError, ErrorCode, error_response
 from rest.limits import Quota
 from rest.request import DjangoRequest, Request, Route, Scope
@@ -221,15 +220,6 @@ class Door:
         if observed:
             observe(record_of_django(request, response))
         return Response(response.status_code, dict(response.headers), response.content)
-
-
-def driver(threads: int) -> Any:
-    """Return what runs the statements of the event loop on the database that is set."""
-    if connection.vendor != "postgresql":
-        return OnSQLite(threads)
-    from petstore_site.serving.postgresql import OnPostgreSQL  # noqa: PLC0415 - with SQLite, psycopg is never loaded
-
-    return OnPostgreSQL(threads)
 
 
 def _rejected(request: HttpRequest, error: Exception) -> HttpResponse:
