@@ -34,7 +34,7 @@ def _day(label: str) -> forms.DateField:
     return forms.DateField(label=label, required=False, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"))
 
 
-class FilterForm(forms.Form):
+class AnimalFilterForm(forms.Form):
     """What the list can be filtered by. Days are of UTC, and a span has its first and its last day."""
 
     status__exact = forms.ChoiceField(choices=[("", "All"), *PetStatus.choices], label="Status", required=False)
@@ -55,13 +55,13 @@ class FormFilter(admin.ListFilter):
     """All filters of the list, for Django one."""
 
     title = "animals"
-    parameters = FilterForm.base_fields
+    parameters = AnimalFilterForm.base_fields
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
         values = {name: params.pop(name)[-1] for name in self.parameters if name in params}
         self.used_parameters = {name: value for name, value in values.items() if value}
-        self.form = FilterForm(self.used_parameters or None, auto_id="filter_%s")
+        self.form = AnimalFilterForm(self.used_parameters or None, auto_id="filter_%s")
 
     def has_output(self) -> bool:
         return True
