@@ -28,7 +28,7 @@ VISIBLE = re.compile(f"[^{CONTROL}{INVISIBLE}]")
 NOT_A_STRING = "must be a string."
 
 
-def text(value: Any, *, longest: int) -> str:
+def visible_text(value: Any, *, longest: int) -> str:
     """Return a text, kept exactly as it is sent.
 
     Raises `ValidationError` unless it has 1 to `longest` code points, one of them visible, none a control.
@@ -48,7 +48,7 @@ def text(value: Any, *, longest: int) -> str:
 
 def validate_name(name: str) -> None:
     """Raise `ValidationError` unless `name` has 1 to 255 code points, one of them visible, none a control."""
-    text(name, longest=NAME_LENGTH)
+    visible_text(name, longest=NAME_LENGTH)
 
 
 class NameField(models.CharField):  # type: ignore[type-arg]  # cannot be subscripted when it runs

@@ -12,7 +12,7 @@ from django.db.models.functions import Length
 from simple_history.models import HistoricalRecords
 
 from categories.models import Category
-from categories.names import NAME_LENGTH, NameField, text, validate_name
+from categories.names import NAME_LENGTH, NameField, validate_name, visible_text
 from history.models import HistoryRow, change_of_row, staff_member
 
 REFERENCE_LENGTH = 100
@@ -28,7 +28,7 @@ class PetStatus(models.TextChoices):
 
 def validate_reference(reference: str) -> None:
     """Raise `ValidationError` unless `reference` has 1 to 100 code points, one of them visible, none a control."""
-    text(reference, longest=REFERENCE_LENGTH)
+    visible_text(reference, longest=REFERENCE_LENGTH)
 
 
 class ChangeOfPet(HistoryRow):

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from categories.names import NAME_LENGTH, text
+from categories.names import NAME_LENGTH, visible_text
 from pets.models import REFERENCE_LENGTH, PetStatus
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -22,10 +22,10 @@ REQUIRED = "is required."
 NO_SUCH_CATEGORY = "must be the id of an existing category."
 
 
-name = partial(text, longest=NAME_LENGTH)
+name = partial(visible_text, longest=NAME_LENGTH)
 """The name, kept exactly as sent."""
 
-reference = partial(text, longest=REFERENCE_LENGTH)
+reference = partial(visible_text, longest=REFERENCE_LENGTH)
 """The store's own reference for an animal, kept exactly as sent."""
 
 
