@@ -5,7 +5,6 @@ from typing import ClassVar
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 
-from categories.models import Category
 from categories.operations import CATEGORIES, get_category, list_categories
 from categories.serializers import CategorySerializer
 from rest.description import LIST_ERRORS
@@ -37,7 +36,6 @@ ADDITION = "Categories are an addition of this service to version 1.0.0 of the i
 class CategoryViewSet(OperationViewSet):
     """The categories of the catalogue."""
 
-    queryset = Category.objects.only("id", "name")
     serializer_class = CategorySerializer
     listing = CATEGORIES
     operations: ClassVar = {"list": list_categories, "retrieve": get_category}
