@@ -103,11 +103,11 @@ class Check:
         self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {ID: (ID, identifier)}
         """By its header: the name and the rule of each column, in the order in which errors are shown."""
         for column in COLUMNS:
-            if column.rule is not None:
-                self._columns[column.header] = column.name, column.rule
-            else:
+            if column is CATEGORY:
                 self._columns[CATEGORY_ID] = column.name, categories.by_id
                 self._columns[column.header] = column.name, categories.by_name
+            else:
+                self._columns[column.header] = column.name, column.rule
         self._columns[STATUS.header] = STATUS.name, _status
 
     def _reject_impossible(self) -> None:

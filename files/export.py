@@ -23,7 +23,7 @@ from django.db import connections, transaction
 from django.db.models import QuerySet
 
 from files.spreadsheets import csv_lines, escape, guarded
-from pets.columns import COLUMNS, ID
+from pets.columns import CATEGORY, COLUMNS, ID
 from pets.models import Pet
 
 BATCH = 5000
@@ -42,7 +42,10 @@ class Heading(NamedTuple):
 
 HEADINGS = {
     ID: Heading("ID", "pk", 12),
-    **{column.header: Heading(column.title, column.path, column.width) for column in COLUMNS},
+    **{
+        column.header: Heading(column.title, "category__name" if column is CATEGORY else column.header, column.width)
+        for column in COLUMNS
+    },
     "sold_on": Heading("Day of sale", "sold_on", 12),
     "added_at": Heading("Added", "created_at", 22),
     "changed_at": Heading("Changed", "updated_at", 22),

@@ -25,11 +25,9 @@ class Column:
     field: str = ""
     """In the API; empty for one that it does not show."""
     header: str
-    """In a file."""
-    path: str
-    """The field that is exported, seen from `Pet`."""
-    rule: Callable[[Any], Any] | None
-    """Returns what is stored for a value in a file, or raises `ValidationError`; None for the category."""
+    """In a file, on a form, and of `Pet`."""
+    rule: Callable[[Any], Any]
+    """Returns what is stored for a value, or raises `ValidationError`. Files name a category, requests give its id."""
     sql_type: str = "text"
     required: bool = False
     """Whether a new animal must have it."""
@@ -51,11 +49,6 @@ class Column:
     hidden_on: str = "narrow"
     """Which screens have no room for it in the table of a check: `narrow`, `phone`, or none."""
 
-    @property
-    def attribute(self) -> str:
-        """Return what a form and `Pet` call it."""
-        return self.path.partition("__")[0]
-
     def say(self, words: str, **values: str) -> str:
         """Return `sentence`, `verb` or `undoing` with these values."""
         return words.format(noun=self.title.lower(), **values)
@@ -64,7 +57,6 @@ class Column:
 REFERENCE = Column(
     name="external_reference",
     header="external_reference",
-    path="external_reference",
     rule=rules.reference,
     width=24,
     title="Reference",
@@ -79,7 +71,6 @@ NAME = Column(
     name="name",
     field="name",
     header="name",
-    path="name",
     rule=rules.name,
     required=True,
     width=40,
@@ -98,8 +89,7 @@ CATEGORY = Column(
     name="category_id",
     field="categoryId",
     header="category",
-    path="category__name",
-    rule=None,
+    rule=rules.identifier,
     sql_type="bigint",
     required=True,
     width=24,
@@ -118,7 +108,6 @@ STATUS = Column(
     name="status",
     field="status",
     header="status",
-    path="status",
     rule=rules.status,
     default=PetStatus.AVAILABLE.value,
     width=12,

@@ -1,19 +1,22 @@
 """The three operations of the interface document (section 4), and the feed of changes."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.http import http_date
-from rest_framework.exceptions import ValidationError
+from rest_framework import exceptions
 
 from categories import statements as categories
 from database.statements import Steps, parameter, vendor
 from history.acting import acting
 from idempotency.operations import Creation, once
 from pets import feed, statements
+from pets.columns import CATEGORY, SHOWN
 from pets.models import PetStatus
-from pets.rules import NO_SUCH_CATEGORY
-from pets.serializers import NewPet
+from pets.rules import NO_SUCH_CATEGORY, REQUIRED
 from rest.errors import ErrorCode
 from rest.lists import DELAYED_SINCE, Feed, Listing, choice, identifier, one, page
 from rest.request import Request, Result
@@ -45,6 +48,28 @@ def list_changes(request: Request) -> Steps[Result]:
     return Result(shown.changes, headers=headers)
 
 
+class NewPet:
+    """A NewPet that was sent, read by the rules of its columns. Whether its category exists is not asked."""
+
+    def __init__(self, sent: Mapping[str, Any]) -> None:
+        """Read the fields that the object has; others are ignored (docs/decisions/0001)."""
+        self.values: dict[str, Any] = {}
+        """Column → value of each valid field."""
+        self.errors: dict[str, list[str]] = {}
+        """Field → what is wrong with it."""
+        self.meaning: dict[str, Any] = {}
+        """Each field as it was read, however it was written, and an invalid one as it was sent."""
+        for column in SHOWN:
+            value = self.meaning[column.field] = sent.get(column.field, column.default)
+            if column.required and column.field not in sent:
+                self.errors[column.field] = [REQUIRED]
+                continue
+            try:
+                self.values[column.name] = self.meaning[column.field] = column.rule(value)
+            except ValidationError as error:
+                self.errors[column.field] = error.messages
+
+
 def create_pet(request: Request) -> Steps[Result]:
     """Add an animal, with an `Idempotency-Key` only once; raises `ValidationError` with all that is wrong."""
     sent, by = NewPet(request.json()), acting()
@@ -52,13 +77,14 @@ def create_pet(request: Request) -> Steps[Result]:
     creation = None if sent.errors else Creation(statements.ADDITION, values, sent.meaning)
     added = yield from once(request, sent.meaning, creation)
     if added is None:
-        raise ValidationError((yield from _errors(sent)))
+        raise exceptions.ValidationError((yield from _errors(sent)))
     return added
 
 
 def _errors(sent: NewPet) -> Steps[dict[str, list[str]]]:
     """Return the errors, with one about a category that does not exist: adding would have looked for it."""
     errors = sent.errors
-    if not errors or ("category_id" in sent.values and not (yield from categories.one(sent.values["category_id"]))):
-        errors = {**errors, "categoryId": [NO_SUCH_CATEGORY]}
+    category = sent.values.get(CATEGORY.name)
+    if not errors or (category is not None and not (yield from categories.one(category))):
+        errors = {**errors, CATEGORY.field: [NO_SUCH_CATEGORY]}
     return {name: errors[name] for name in sent.meaning if name in errors}

@@ -6,7 +6,6 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 
 from idempotency.operations import IDEMPOTENCY_ERRORS
-from pets.models import Pet
 from pets.operations import CHANGES, PETS, create_pet, get_pet, list_changes, list_pets
 from pets.serializers import NewPetSerializer, PetChangeSerializer, PetSerializer
 from rest.description import BODY_ERRORS, LIST_ERRORS
@@ -46,7 +45,6 @@ from rest.viewsets import OperationViewSet
 class PetViewSet(OperationViewSet):
     """The animals of the catalogue."""
 
-    queryset = Pet.objects.only("id", "name", "category_id", "status")
     serializer_class = PetSerializer
     listing = PETS
     operations: ClassVar = {"list": list_pets, "create": create_pet, "retrieve": get_pet}

@@ -49,10 +49,10 @@ class PetAdmin(ChangesAdmin):
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     ordering = ["-id"]
-    undoable: ClassVar = [column.attribute for column in ON_PAGES]
+    undoable: ClassVar = [column.header for column in ON_PAGES]
     fields = [*undoable[:2], tuple(undoable[2:])]
     radio_fields: ClassVar = {"status": admin.HORIZONTAL}
-    states: ClassVar = [column.attribute for column in ON_PAGES if column.is_badge]
+    states: ClassVar = [column.header for column in ON_PAGES if column.is_badge]
     actions = bulk.ACTIONS
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
@@ -179,7 +179,7 @@ class PetAdmin(ChangesAdmin):
             "happened": happened,
             "undo": reverse("admin:activity_undo", args=[last.change_id or f"r{last.pk}"]),
             "categories": Category.objects.all(),
-            "typed": [(each.title, typed[each.attribute]) for each in ON_PAGES if each is not CATEGORY],
+            "typed": [(each.title, typed[each.header]) for each in ON_PAGES if each is not CATEGORY],
             "add": f"{reverse('admin:pets_pet_add')}?{urlencode(typed)}" if is_saved else "",
         }
         page = self.page(request, "was_deleted.html", **context)

@@ -19,7 +19,7 @@ from idempotency.models import IdempotentRequest
 from idempotency.operations import Creation, once
 from pets import statements
 from pets.models import Pet
-from pets.serializers import NewPet
+from pets.operations import NewPet
 from petstore_site.apikeys import lookup
 from petstore_site.apikeys.models import APIKey
 from rest.errors import APIError

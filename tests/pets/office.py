@@ -64,7 +64,7 @@ def history_told(client: Client, page: str) -> dict[str, list[list[str]]]:
 
 def form_of(pet: Pet, **changed: Any) -> dict[str, Any]:
     """Return what the form of the animal sends if it is opened now and so much is changed in it."""
-    now = {column.attribute: getattr(pet, column.name) or "" for column in ON_PAGES}
+    now = {column.header: getattr(pet, column.name) or "" for column in ON_PAGES}
     return now | {"seen": seen(pet)} | changed
 
 
