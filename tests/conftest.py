@@ -31,6 +31,7 @@ from rest.request import DjangoRequest
 from tests.days import today
 from tests.emptying import empty_tables
 from tests.factories import CategoryFactory
+from tests.pets.office import member
 from tests.server import migrated_database
 
 SLOW = (
@@ -294,6 +295,12 @@ def database() -> Iterator[str]:
     """The address of a migrated database for a service that runs in processes of its own."""
     with migrated_database() as url:
         yield url
+
+
+@pytest.fixture
+def staff(db: None) -> Client:
+    """A browser in which a superuser called keeper is signed in."""
+    return member("keeper", superuser=True)
 
 
 @pytest.fixture

@@ -20,11 +20,6 @@ from tests.pets.office import member
 SOLD = Target("status", "sold", "sold")
 
 
-@pytest.fixture
-def keeper(db: None) -> Client:
-    return member("keeper", superuser=True)
-
-
 def days_ago(days: int) -> datetime:
     return datetime.combine(today() - timedelta(days=days), time(12), UTC)
 
@@ -39,7 +34,7 @@ def run(name: str, state: str, *, rejected: int = 0, days: int = 0) -> None:
     ImportRun.objects.filter(pk=made.pk).update(started_at=days_ago(days))
 
 
-def test_nothing_needs_attention(keeper: Client) -> None:
+def test_nothing_needs_attention(staff: Client) -> None:
     for state, rejected, days in (
         ("done", 0, 0),
         ("dry run", 5, 0),
@@ -51,23 +46,23 @@ def test_nothing_needs_attention(keeper: Client) -> None:
         run("fine.csv", state, rejected=rejected, days=days)
     APIKeyFactory(expires_at=timezone.now() + timedelta(days=15))
     KeyUsage.objects.add_all([(Use(APIKeyFactory().pk, days_ago(30).date(), "pet-detail", 2), 5)])
-    assert matters(keeper) == []
-    assert "Needs attention" not in keeper.get("/admin/").content.decode()
+    assert matters(staff) == []
+    assert "Needs attention" not in staff.get("/admin/").content.decode()
 
 
-def test_a_bulk_change_that_no_process_does_needs_attention(keeper: Client) -> None:
+def test_a_bulk_change_that_no_process_does_needs_attention(staff: Client) -> None:
     assert matters(member("viewer", "view_pet")) == []
     bulk = begin(select(Pet.objects.filter(pk=PetFactory().pk), user=User.objects.get(username="keeper")), SOLD)
-    assert matters(keeper) == []  # it is at work
+    assert matters(staff) == []  # it is at work
     Change.objects.update(worked_at=timezone.now() - timedelta(seconds=21))
-    [matter] = matters(keeper)
+    [matter] = matters(staff)
     assert (matter.what, matter.why, matter.url) == (
         *("1 change", "waits for the worker"),
         f"/admin/activity/{bulk.pk}/",
     )
     assert matters(member("viewer 2", "view_pet")) == []
-    keeper.post(f"/admin/activity/{bulk.pk}/stop/")
-    assert matters(keeper) == []
+    staff.post(f"/admin/activity/{bulk.pk}/stop/")
+    assert matters(staff) == []
 
 
 def removed_in(days: int) -> dict[str, Any]:
@@ -76,14 +71,14 @@ def removed_in(days: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("days", "work"), [(366, []), (364, ["call GET /v1/pets/{petId}"])])
-def test_a_removal_years_away_is_no_work_yet(keeper: Client, settings: Any, days: int, work: list[str]) -> None:
+def test_a_removal_years_away_is_no_work_yet(staff: Client, settings: Any, days: int, work: list[str]) -> None:
     settings.API_DEPRECATIONS = removed_in(days)
     for _ in range(2):
         KeyUsage.objects.add_all([(Use(APIKeyFactory().pk, today(), "pet-detail", 2), 5)])
-    assert [matter.why for matter in matters(keeper)] == work
+    assert [matter.why for matter in matters(staff)] == work
 
 
-def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client, settings: Any) -> None:
+def test_each_line_leads_to_the_list_it_speaks_of(staff: Client, settings: Any) -> None:
     settings.API_DEPRECATIONS = removed_in(9)
     run("friday.csv", "done", rejected=3)
     run("frogs.xlsx", "failed", days=6)
@@ -95,7 +90,7 @@ def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client, settings: Any)
     for day, route in ((0, "pet-detail"), (1, "pet-detail"), (0, "pet-list")):
         key = APIKeyFactory(name=f"{route} {day}")
         KeyUsage.objects.add_all([(Use(key.pk, days_ago(day).date(), route, 2), 5)])
-    found = matters(keeper)
+    found = matters(staff)
     assert [(matter.what, matter.why) for matter in found] == [
         ("3 imports", "had errors this week"),
         ("2 keys", "expire within 14 days"),
@@ -107,18 +102,18 @@ def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client, settings: Any)
     assert found[2].detail == f"pet-detail 0, pet-detail 1. It will be removed on {removed}."
     assert found.pop(2).url == "/admin/apikeys/keyusage/"
     for matter in found:
-        listed = keeper.get(matter.url)
+        listed = staff.get(matter.url)
         assert listed.status_code == 200
         rows = listed.context["runs"] if "runs" in listed.context else listed.context["cl"].result_list
         assert len({getattr(row, "key_id", row.pk) for row in rows} - {None}) == int(matter.what.split()[0])
 
 
-def test_one_is_one(keeper: Client) -> None:
+def test_one_is_one(staff: Client) -> None:
     APIKeyFactory(name="Shop", expires_at=timezone.now() + timedelta(days=2))
-    assert [(matter.what, matter.why) for matter in matters(keeper)] == [("1 key", "expires within 14 days")]
+    assert [(matter.what, matter.why) for matter in matters(staff)] == [("1 key", "expires within 14 days")]
 
 
-def test_many_are_not_counted(keeper: Client) -> None:
+def test_many_are_not_counted(staff: Client) -> None:
     for _ in range(101):
         APIKeyFactory(expires_at=timezone.now() + timedelta(days=2))
-    assert [matter.what for matter in matters(keeper)] == ["More than 100 keys"]
+    assert [matter.what for matter in matters(staff)] == ["More than 100 keys"]

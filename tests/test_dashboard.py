@@ -68,42 +68,8 @@ def somebody(*permissions: str) -> Client:
     return member("someone", *(permission.partition(".")[2] for permission in permissions))
 
 
-@pytest.fixture
-def keeper(db: None) -> Client:
-    return member("keeper", superuser=True)
-
-
 def overview(client: Client) -> Any:
     return client.get("/admin/").context
-
-
-def test_the_stock_is_a_plain_count(shop: None, keeper: Client) -> None:
-    panel = overview(keeper)["stock"]
-    shown = {row.label: [figure.value for figure in row.figures] for row, _, _ in panel["rows"]}
-    kinds = {pet.category.name for pet in Pet.objects.all()}
-    counted = {
-        kind: [Pet.objects.filter(category__name=kind, status=status).count() for status in PetStatus.values]
-        for kind in kinds
-    }
-    assert shown == counted
-    assert [row.label for row, _, _ in panel["rows"]] == ["Dogs", HOSTILE, "Cats"]
-    assert [figure.value for figure in panel["totals"]] == [
-        sum(column) for column in zip(*counted.values(), strict=True)
-    ]
-    assert panel["all"].value == Pet.objects.count() == 10
-
-
-def test_what_was_added_and_sold_is_a_plain_count(shop: None, keeper: Client) -> None:
-    table = overview(keeper)["figures"]
-    days = [today() - timedelta(days=back) for back in range(30)]
-    added = [sum(pet.created_at.date() == day for pet in Pet.objects.all()) for day in days]
-    became_sold = Pet.history.filter(history_type="~", status="sold")
-    sold = [sum(change.history_date.date() == day for change in became_sold) for day in days]
-    assert table["columns"][:2] == ["Added", "Sold"]
-    assert [(day, row[0].value, row[1].value) for day, row in table["days"]] == list(
-        zip(days, added, sold, strict=True)
-    )
-    assert (sum(added), sum(sold)) == (8, 3)
 
 
 def counted(**of: Any) -> list[int]:
@@ -112,8 +78,8 @@ def counted(**of: Any) -> list[int]:
     return [sum(usage.count for usage in chosen if usage.status_class in kind) for kind in ((1, 2, 3), (4,), (5,))]
 
 
-def test_the_use_of_keys_is_a_plain_count(shop: None, keeper: Client) -> None:
-    shown = overview(keeper)
+def test_the_use_of_keys_is_a_plain_count(shop: None, staff: Client) -> None:
+    shown = overview(staff)
     for day, row in shown["figures"]["days"]:
         good, rejected, failed = counted(day=day)
         assert [figure.value for figure in row[2:]] == [good + rejected + failed, rejected, failed]
@@ -121,8 +87,8 @@ def test_the_use_of_keys_is_a_plain_count(shop: None, keeper: Client) -> None:
     assert of_keys == {key.key_id: counted(key=key) for key in APIKey.objects.all()}
 
 
-def test_the_tiles_sum_the_days_and_lead_to_their_lists(shop: None, keeper: Client) -> None:
-    page = keeper.get("/admin/").content.decode()
+def test_the_tiles_sum_the_days_and_lead_to_their_lists(shop: None, staff: Client) -> None:
+    page = staff.get("/admin/").content.decode()
     found = {name: (unescape(url), value.strip()) for url, name, value in TILE.findall(page)}
     good, rejected, failed = counted()
     requests = good + rejected + failed
@@ -134,7 +100,7 @@ def test_the_tiles_sum_the_days_and_lead_to_their_lists(shop: None, keeper: Clie
         "Errors, 30 days": f"{100 * (rejected + failed) / requests:.1f} %",
     }
     *lists, usage, errors = [url for url, _ in found.values()]
-    assert [keeper.get(url).context["cl"].result_count for url in lists] == [10, 8, 3]
+    assert [staff.get(url).context["cl"].result_count for url in lists] == [10, 8, 3]
     assert usage == errors == "/admin/apikeys/keyusage/"
 
 
@@ -149,19 +115,19 @@ def test_the_tiles_sum_the_days_and_lead_to_their_lists(shop: None, keeper: Clie
         (99, 1, ""),
     ],
 )
-def test_a_tile_compares_with_the_days_before(keeper: Client, now: int, before: int, note: str) -> None:
+def test_a_tile_compares_with_the_days_before(staff: Client, now: int, before: int, note: str) -> None:
     for days, count in ((3, now), (33, before)):
         for pet in PetFactory.create_batch(count):
             Pet.objects.filter(pk=pet.pk).update(created_at=days_ago(days))
-    assert overview(keeper)["figures"]["tiles"][1].note == note
+    assert overview(staff)["figures"]["tiles"][1].note == note
 
 
-def test_each_figure_leads_to_just_what_it_counts(shop: None, keeper: Client) -> None:
-    page = keeper.get("/admin/").content.decode()
+def test_each_figure_leads_to_just_what_it_counts(shop: None, staff: Client) -> None:
+    page = staff.get("/admin/").content.decode()
     figures = {(unescape(url), int(value.replace(",", ""))) for url, value in FIGURE.findall(page)}
     assert len(figures) > 50
     for url, value in figures:
-        answer = keeper.get(url)
+        answer = staff.get(url)
         assert answer.status_code == 200, url
         assert answer.context["cl"].result_count == value, url
 
@@ -198,10 +164,10 @@ def test_no_link_leads_to_what_is_missing_or_not_allowed(shop: None, permissions
     assert {client.get(link).status_code for link in one_of_each.values()} == {200}
 
 
-def test_a_visit_counts_no_animal_and_writes_nothing(shop: None, keeper: Client) -> None:
-    keeper.get("/admin/")
+def test_a_visit_counts_no_animal_and_writes_nothing(shop: None, staff: Client) -> None:
+    staff.get("/admin/")
     with CaptureQueriesContext(connection) as queries:
-        keeper.get("/admin/")
+        staff.get("/admin/")
     statements = [query["sql"] for query in queries]
     assert [sql for sql in statements if not sql.lstrip("(").startswith("SELECT")] == []
     counts = [sql for sql in statements if '"pets_pet"' in sql and "COUNT" in sql]
@@ -221,19 +187,19 @@ def test_a_member_of_the_staff_who_sees_everything_needs_two_statements_more(sho
     assert len(queries) == 12, "\n".join(query["sql"] for query in queries)
 
 
-def test_names_are_only_text(shop: None, keeper: Client) -> None:
-    page = keeper.get("/admin/").content.decode()
+def test_names_are_only_text(shop: None, staff: Client) -> None:
+    page = staff.get("/admin/").content.decode()
     assert "<script>alert" not in page
     assert page.count("&lt;script&gt;alert(&quot;stock&quot;)&lt;/script&gt;") > 5
     assert not re.search(r"<script(?![^>]*\bsrc=)[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:", page)
 
 
-def test_many_categories_and_keys_are_cut_short(keeper: Client) -> None:
+def test_many_categories_and_keys_are_cut_short(staff: Client) -> None:
     for number in range(animals.MOST + 2):
         PetFactory.create_batch(2 if number else 1, category=CategoryFactory(name=f"Kind {number}"))
     for key in [APIKeyFactory() for _ in range(keys.MOST + 1)]:
         KeyUsage.objects.add_all([(Use(key.pk, today(), "pet-list", 2), key.pk)])
-    shown = overview(keeper)
+    shown = overview(staff)
     stock = shown["stock"]
     assert len(stock["rows"]) == animals.MOST
     assert (stock["others"].label, stock["others"].total) == ("2 other categories", 3)
@@ -253,8 +219,8 @@ FIRST_STEPS = (
 CONNECT = "Connect your web shop An API key lets a program read the animals. Issue a key "
 
 
-def test_the_overview_of_an_empty_store_is_an_invitation(keeper: Client) -> None:
-    page = keeper.get("/admin/")
+def test_the_overview_of_an_empty_store_is_an_invitation(staff: Client) -> None:
+    page = staff.get("/admin/")
     assert words_of(page).startswith(
         f"Welcome, keeper The store is empty. {FIRST_STEPS}{CONNECT}"
         "Recent activity All activity Nothing happened yet Each change appears here with a name and a time."
@@ -292,6 +258,6 @@ def test_who_may_not_add_is_not_sent_to_add(db: None) -> None:
         ),
     ],
 )
-def test_an_empty_list_says_what_to_do(keeper: Client, path: str, words: str) -> None:
-    [empty] = re.findall('(?s)<div class="empty">.*?</form>', keeper.get(f"/admin/{path}").content.decode())
+def test_an_empty_list_says_what_to_do(staff: Client, path: str, words: str) -> None:
+    [empty] = re.findall('(?s)<div class="empty">.*?</form>', staff.get(f"/admin/{path}").content.decode())
     assert text_of(empty) == words

@@ -20,11 +20,6 @@ from tests.pets.office import history_told, member, seen, text_of, told
 CATEGORIES = "/admin/categories/category/"
 
 
-@pytest.fixture
-def staff(db: None) -> Client:
-    return member("keeper", superuser=True)
-
-
 def test_add_rename_delete_and_the_history_of_it(staff: Client) -> None:
     staff.post(f"{CATEGORIES}add/", {"name": "Dogs"})
     dogs = Category.objects.get()

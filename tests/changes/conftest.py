@@ -5,7 +5,6 @@ import pytest
 from categories.models import Category
 from pets.models import Pet
 from tests.factories import PetFactory
-from tests.pets.conftest import staff as staff  # noqa: PLC0414 - a fixture
 
 
 @pytest.fixture

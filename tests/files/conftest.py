@@ -13,7 +13,6 @@ from django.core.management import CommandError, call_command
 from categories.models import Category
 from files.readers.rows import Block, Row, Table
 from pets.models import ImportRun, Pet
-from tests.pets.conftest import staff as staff  # noqa: PLC0414 - a fixture
 
 
 class Result(NamedTuple):
