@@ -22,7 +22,6 @@ from files.run import UNCONFIRMED
 from files.source import NO_TABLE
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.files.conftest import Import, book, catalogue
-from tests.files.test_countries import MADE
 from tests.files.test_workbooks import FOREIGN, packed
 from tests.pets.office import member, text_of, told, work_off
 from tests.whole import CSV_HEADER, planned
@@ -798,23 +797,6 @@ def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, c
     assert ": 3 added, 1 changed" in done.content.decode()
     assert sorted(row[3] or "" for row in catalogue()) == ["42", "43", "Q", "R1", "R1 "]
     assert "references like known ones accepted, altered references and names accepted" in done.content.decode()
-
-
-@pytest.mark.parametrize("kind", ["zeros", "a decimal comma", "a long number"])
-@pytest.mark.parametrize("column", ["id", "external_reference"])
-def test_what_a_spreadsheet_made_of_references_must_be_confirmed(
-    staff: Client, category: Category, kind: str, column: str
-) -> None:
-    made = MADE[kind]
-    pets = [Pet.objects.create(name="Rex", category=category, external_reference=ours) for ours, _ in made]
-    before, theirs = catalogue(), [text for _, text in made]
-    lines = [f"{pet.pk if column == 'id' else ''};{text};Rex;Dogs" for pet, text in zip(pets, theirs, strict=True)]
-    shown = send(staff, "\n".join(["id;external_reference;name;category", *lines]))
-    assert [row[1].partition(" ")[0] for row in cells(shown, "plan") if row[0]] == ["Warning"] * len(made)
-    stopped = confirm(staff, shown)
-    assert (bool(why(stopped)), catalogue()) == (True, before)
-    confirm(staff, stopped, **{"accept_references" if column == "id" else "accept_near": "on"})
-    assert [row[3] for row in catalogue()] == ([] if column == "id" else [ours for ours, _ in made]) + theirs
 
 
 @pytest.mark.parametrize("kind", FOREIGN)

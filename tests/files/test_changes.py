@@ -3,7 +3,7 @@
 import pytest
 
 from categories.models import Category
-from pets.models import ImportRun, Pet
+from pets.models import Pet
 from tests.days import today
 from tests.factories import PetFactory
 from tests.files.conftest import Import, catalogue, history
@@ -82,18 +82,6 @@ def test_a_machine_is_told_the_same(run_import: Import, rex: Pet, tom: Pet) -> N
 
 
 YEAR = today().year
-
-
-def test_a_reference_that_a_spreadsheet_altered_stops_the_import(run_import: Import, dogs: Category) -> None:
-    """`test_countries.py` has what else programs make of one."""
-    pet = PetFactory(name="Rex", category=dogs, external_reference="A-7\u00a0")
-    run = run_import(f"{HEADER}{pet.pk},A-7,Rex,Dogs,available\n")
-    example = f'"A-7\ufffd" → "A-7" (animal {pet.pk})'
-    assert (run.status, Pet.objects.get().external_reference) == (3, "A-7\u00a0")
-    assert run.error == (
-        f"1 reference or name looks altered by a spreadsheet program or a wrong encoding: {example}. Take the values from the file as it "
-        f"was before. If they are right, use --accept-references. Nothing changed. ({ImportRun.objects.latest('pk')})"
-    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from categories.models import Category
 from files.options import Options
 from history.acting import account
 from pets.models import ImportRun
-from tests.factories import PetFactory
 from tests.files.conftest import Import, catalogue, command, counts, history
 from tests.whole import COLUMNS, changed
 
@@ -77,14 +76,6 @@ def test_the_rejects_are_imported_with_the_same_options(run_import: Import, dogs
     assert catalogue() == [("Rex", "Dogs", "sold", "A-1"), ("Mia", "Dogs", "sold", "A-2")]
 
 
-def test_rows_that_other_rows_make_wrong_are_the_last_rejects(
-    run_import: Import, dogs: Category, rejects: Path
-) -> None:
-    rows = "external_reference,name,category,status\nA-1,Rex,Dogs,\nA-1,Pip,Dogs,\nA-2,Tom,Dogs,lost\n"
-    run_import(rows, "--rejects", str(rejects))
-    assert [line.partition(",")[0] for line in rejects.read_text("utf-8-sig").splitlines()] == ["_line", "4", "3"]
-
-
 FIRST, SECOND = "name,category\n,Dogs\n", "name,category\nRex,Dogs\n,Dogs\n"
 
 
@@ -95,22 +86,6 @@ def in_the_way(rejects: Path) -> str:
 def test_a_name_that_cannot_be_recorded_is_rejected(run_import: Import, dogs: Category, tmp_path: Path) -> None:
     result = run_import(FIRST, "--rejects", "\udcff.csv")
     assert (result.status, result.error) == (3, "The name \ufffd.csv is not UTF-8. Choose another name.")
-
-
-def test_mended_rejects_are_imported_as_they_are(run_import: Import, dogs: Category, rejects: Path) -> None:
-    run_import(ROWS, "--on-error", "skip", "--rejects", str(rejects))
-    corrected = (
-        rejects.read_text("utf-8-sig")
-        .replace("lost", "pending")
-        .replace(";more", "")
-        .replace("Tom;sold;Dogs;A-1", "Tom;sold;Dogs;A-2")
-    )
-    assert run_import(corrected).status == 0
-    assert catalogue() == [
-        ("Pip", "Dogs", "sold", "A-1"),
-        ("Mia", "Dogs", "pending", None),
-        ("Tom", "Dogs", "sold", "A-2"),
-    ]
 
 
 JSON_ROWS = (
@@ -211,21 +186,6 @@ def test_only_the_first_errors_are_told(run_import: Import, dogs: Category) -> N
         f"150 of 150 rows have errors. Nothing changed. ({ImportRun.objects.get()})",
     ]
     assert len(run_import(content, "--json").json["errors"]) == 100
-
-
-def test_a_dry_run_counts_exactly_and_writes_nothing(run_import: Import, dogs: Category) -> None:
-    PetFactory(name="Rex", category=dogs, external_reference="A-1")
-    PetFactory(name="Tom", category=dogs, external_reference="A-2")
-    content = "name,category,external_reference\nRex,Dogs,A-1\nTomcat,Dogs,A-2\nMia,Cats,A-3\n,Dogs,\n"
-    options = ["--on-error", "skip", "--create-categories"]
-    before = catalogue(), history()
-    result = run_import(content, "--dry-run", *options)
-    assert (catalogue(), history()) == before
-    assert not Category.objects.filter(name="Cats").exists()
-    assert counts() == ("dry run", 4, 1, 1, 1, 1)
-    assert result.out.splitlines()[-1] == "Dry run: nothing was saved."
-    run_import(content, *options)
-    assert counts() == ("done", 4, 1, 1, 1, 1)
 
 
 def test_a_folder_that_is_not_there(run_import: Import, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from categories.similar import Similar
 from pets.columns import COLUMNS, RowValues
 from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
-from tests.files.conftest import Import, catalogue, command, counts, history
+from tests.files.conftest import Import, catalogue, command, history
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,16 +29,6 @@ def tom(dogs: Category) -> Pet:
     return PetFactory(name="Tom", category=dogs, external_reference="A-1")
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.xlsx"])
-def test_an_export_is_imported_without_adding_anything(tmp_path: Path, rex: Pet, tom: Pet, name: str) -> None:
-    before = catalogue(), history()
-    command("export_pets", str(tmp_path / name), "-v0")
-    result = command("import_pets", str(tmp_path / name), "-v0")
-    assert result.out.splitlines()[1] == "Matched 2 by id and 0 by external_reference."
-    assert (catalogue(), history()) == before
-    assert counts()[1:] == (2, 0, 0, 2, 0)
-
-
 def test_export_edit_import_changes_the_animal_and_undo_brings_it_back(
     tmp_path: Path, run_import: Import, rex: Pet, tom: Pet
 ) -> None:
@@ -51,11 +41,6 @@ def test_export_edit_import_changes_the_animal_and_undo_brings_it_back(
     assert Pet.history.filter(change__imported=told["import"]).count() == 2
     command("undo_import", str(told["import"]), "-v0")
     assert catalogue() == before
-
-
-def test_blank_cells_keep_what_the_animal_of_an_id_has(run_import: Import, tom: Pet) -> None:
-    assert run_import(f"{HEADER}{tom.pk},,,,sold\n").status == 0
-    assert catalogue() == [("Tom", "Dogs", "sold", "A-1")]
 
 
 @pytest.mark.parametrize(

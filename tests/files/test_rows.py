@@ -72,16 +72,6 @@ def test_an_id_in_a_cell_is_digits(
     assert (catalogue() != before) is accepted
 
 
-def test_categories_are_found_by_their_exact_names(run_import: Import, dogs: Category) -> None:
-    result = run_import("name,category\nRex,Dogs\nTom,dogs\nMia,Cats\n")
-    run = ImportRun.objects.get()
-    assert result.error.splitlines() == [
-        'line 3: category "dogs" does not exist. Did you mean "Dogs"?',
-        'line 4: category "Cats" does not exist.',
-        f"2 of 3 rows have errors. Nothing changed. ({run})",
-    ]
-
-
 def test_missing_categories_are_added_if_asked_for_and_needed(run_import: Import, dogs: Category) -> None:
     content = "name,category\nRex,Dogs\nMia,Cats\n,Unused\nTom,Cats\nNemo,\t\n"
     result = run_import(content, "--create-categories", "--on-error", "skip")

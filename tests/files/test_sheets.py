@@ -7,7 +7,7 @@ import pytest
 
 from categories.models import Category
 from pets.models import ImportRun, Pet
-from tests.files.conftest import Import, book, catalogue, command, workbook
+from tests.files.conftest import Import, book, catalogue, command
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,14 +32,6 @@ def test_title_rows_are_left_out_and_columns_are_mapped(run_import: Import) -> N
     assert result.status == 0, result.error
     assert catalogue() == ROWS
     assert sorted(Pet.history.values_list("import_line", flat=True)) == [5, 6]
-
-
-@pytest.mark.usefixtures("dogs")
-def test_title_rows_of_a_workbook_are_left_out(run_import: Import) -> None:
-    rows = [["Lime Tree Farm"], [], ["No.", "Pet\nname", "Kind", "State"], *[[ref, *rest] for *rest, ref in ROWS]]
-    result = run_import(workbook(*rows), "--header-row", "3", *AS_OURS, name="a.xlsx")
-    assert result.status == 0, result.error
-    assert catalogue() == ROWS
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "x"])
@@ -150,24 +142,6 @@ def test_what_is_wrong_with_a_merged_cell_is_wrong_below_it(run_import: Import, 
     assert [name for name, *_ in catalogue()] == ["Cid", "Dot"]
 
 
-def test_new_animals_get_the_defaults_and_others_keep_their_values(run_import: Import, dogs: Category) -> None:
-    Category.objects.create(name="Cats")
-    Pet.objects.create(name="Rex", category=dogs, status="sold", external_reference="A-1")
-    content = "name,external_reference\nRexi,A-1\nMia,A-2\nTom,\n"
-    result = run_import(content, "--default-category", "Cats", "--default-status", "pending")
-    assert result.status == 0, result.error
-    assert catalogue() == [
-        ("Rexi", "Dogs", "sold", "A-1"),
-        ("Mia", "Cats", "pending", "A-2"),
-        ("Tom", "Cats", "pending", None),
-    ]
-    changes = Pet.history.filter(history_type="+", change__kind="import").order_by("id")
-    assert [(each.name, each.category.name, each.status) for each in changes] == [
-        ("Mia", "Cats", "pending"),
-        ("Tom", "Cats", "pending"),
-    ]
-
-
 def test_defaults_fill_the_blank_cells_of_new_animals(run_import: Import, dogs: Category) -> None:
     Pet.objects.create(name="Rex", category=dogs, status="sold", external_reference="A-1")
     content = "name,external_reference,category,status\nRex,A-1,,\nMia,A-2,,\nTom,,,\nIvo,A-3,Dogs,sold\n"
@@ -187,15 +161,6 @@ def test_a_default_category_must_exist(run_import: Import) -> None:
     result = run_import("name\nRex\n", "--default-category", "Dogs", "--create-categories")
     assert (result.status, result.error) == (3, 'The default category "Dogs" does not exist.')
     assert not ImportRun.objects.exists()
-
-
-@pytest.mark.parametrize("blank", ["keep", "clear"])
-def test_a_file_of_statuses_changes_only_them(run_import: Import, dogs: Category, blank: str) -> None:
-    for number in (1, 2):
-        Pet.objects.create(name="Rex", category=dogs, external_reference=f"A-{number}")
-    result = run_import("external_reference,status\nA-1,sold\nA-2,Pending\n", "--blank", blank)
-    assert result.status == 0, result.error
-    assert catalogue() == [("Rex", "Dogs", "sold", "A-1"), ("Rex", "Dogs", "pending", "A-2")]
 
 
 @pytest.mark.parametrize("status", ["sold", "Sold"])  # in a block, and one by one
