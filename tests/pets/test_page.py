@@ -61,18 +61,6 @@ def test_a_button_saves_at_once_and_comes_back_to_the_page(staff: Client, rex: P
     assert Pet.objects.get().status == "available"
 
 
-def test_a_button_overwrites_nothing_that_was_not_seen(staff: Client, rex: Pet) -> None:
-    stale = opened(staff, rex)
-    becomes = f"sold:{seen(rex)}"
-    member("anna", "view_pet", "change_pet").post(page_of(rex), form_of(rex, status="pending"))
-    after = press(staff, stale, becomes)
-    assert after.redirect_chain[-1][0].startswith(page_of(rex))
-    (said,) = told(after)
-    assert "“Rex” was not changed. It was changed after you opened the page." in said
-    assert "Status: “available” → “pending” (anna, " in said
-    assert Pet.objects.get().status == "pending"
-
-
 def test_the_button_of_a_deleted_animal_leads_to_its_page(staff: Client, rex: Pet) -> None:
     stale, becomes, number = opened(staff, rex, "q=re"), f"sold:{seen(rex)}", rex.pk
     rex.delete()
