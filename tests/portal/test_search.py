@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from petstore_site.portal.search import SYNONYMS, Entry, entries, whole, with_synonyms, without_copies
+from petstore_site.portal.search import SYNONYMS, Entry, entries, with_synonyms
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read
 
@@ -58,12 +58,6 @@ def test_a_page_is_cut_at_headings_and_terms() -> None:
     ]
 
 
-def test_a_header_of_each_operation_is_found_once() -> None:
-    one, two = Entry("ETag", "a", "/#a", "P", 3), Entry("ETag", "b", "/#b", "P", 3)
-    heading = Entry("ETag", "c", "/#c", "P", 2)
-    assert without_copies([one, two, heading, heading]) == [one, heading]
-
-
 def test_what_stands_on_every_page_is_not_found(index: list[Entry]) -> None:
     for words in ("Still stuck", "Send request"):
         assert [entry.title for entry in index if words in entry.text] == [], words
@@ -73,11 +67,6 @@ def test_an_error_is_found_by_its_status_and_by_all_of_its_page(index: list[Entr
     (found,) = (entry for entry in index if entry.address.startswith("/docs/errors/pet_not_found"))
     assert found.also == "404 Not Found error missing deleted gone invalid unknown id"
     assert "Use IDs from the list of animals." in found.text
-
-
-def test_a_short_page_is_one_thing_to_find() -> None:
-    page = """<main><h1>One</h1><p>First.</p><h2>Two</h2><p>Second.</p><p data-unsearched>Each <b>page</b>.</p>After.</main>"""
-    assert whole("P", "/p/", page, also="more") == Entry("One", "First. Second. After.", "/p/", "P", 1, "more")
 
 
 def test_rows_that_begin_with_a_number_are_text() -> None:
