@@ -126,20 +126,8 @@ def test_every_page_of_the_list(tab: Page, api: Gunicorn) -> None:
     assert returned["seen"] == [[200, True]] * (int(count) // 100 + 1)
 
 
-def test_an_addition_and_its_repetition(tab: Page, api: Gunicorn) -> None:
-    options = given(api)
-    first, again = (call(tab, ADD, **options) for _ in range(2))
-    assert first["result"]["name"] == "Maple"
-    assert again == first
-
-
 def test_the_feed_of_changes(tab: Page, api: Gunicorn) -> None:
     assert call(tab, FOLLOW, **given(api))["result"] == [[], [["saved", "Juniper"]], []]
-
-
-def test_an_error_of_the_api(tab: Page, api: Gunicorn) -> None:
-    returned = call(tab, "return store.category(999999);", **given(api))
-    assert returned == {"error": ["category_not_found", 404, "No category has this ID."]}
 
 
 @pytest.mark.parametrize("body", ["return store.category(1);", ADD])
@@ -147,11 +135,6 @@ def test_a_redirect_of_which_a_browser_shows_nothing(tab: Page, shop: str, body:
     returned = call(tab, body, baseUrl=f"{shop}/moved/v1", key="k")
     message = "The address redirects to another one. Check the base URL."
     assert returned == {"error": ["unexpected_response", 0, message]}
-
-
-def test_no_response(tab: Page) -> None:
-    returned = call(tab, "return store.category(1);", baseUrl="http://127.0.0.1:9/v1", key="k", maxRetries=0)
-    assert returned == {"error": ["no_response", 0, "No response came (TypeError)."]}
 
 
 def test_a_signal_ends_the_wait_for_changes(tab: Page, api: Gunicorn) -> None:
