@@ -167,7 +167,6 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
             ({name: "postgres://u:hunter2@h/db"}, f"{name}: is gone. Remove it: no standby is read, and clients retry until Patroni has promoted one.")
             for name in ("DATABASE_STANDBY_URL", "DATABASE_STANDBY_URL_FILE")
         ],
-        ({"API_IN_EVENT_LOOP": "true"}, "API_IN_EVENT_LOOP: is gone. Remove it: the responses are the same."),
         ({"CACHE_URL": "memcached://hunter2@h"}, CACHE_FORMS),
         *[
             ({"OTEL_EXPORTER_OTLP_ENDPOINT": url}, "OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https address, such as http://collector:4318.")
@@ -176,11 +175,6 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
         *[
             ({"SECURITY_CONTACT": text}, "SECURITY_CONTACT: must be an address such as mailto:security@petstore.example, or of a page with https.")
             for text in ("security@petstore.example", "http://petstore.example/security", "mailto:a@b\nExpires: never", "https://a b")
-        ],
-        ({"HSTS_PRELOAD": "true"}, "HSTS_PRELOAD: is gone. Remove it, and let the proxy replace Strict-Transport-Security by one with preload."),
-        *[
-            ({name: "https://hunter2@h/7"}, f"{name}: is gone. Remove it, and collect the lines of the log with the level ERROR instead.")
-            for name in ("SENTRY_DSN", "SENTRY_DSN_FILE")
         ],
         *[
             ({"CACHE_URL": url}, CACHE_FORMS)
