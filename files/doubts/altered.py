@@ -54,13 +54,18 @@ def looks_converted(before: str, after: str) -> bool:
     if after in NO_VALUE or was_misread(before, after):
         return True
     is_text = before.startswith("'")
-    if not is_text and not any(map(str.isnumeric, after)):
+    if not is_text and not (any(map(str.isnumeric, after)) and _may_be_value(after)):
         return False  # as most names: neither a number nor a date
     file, cut = keys_of_file(after)
     known = keys_of_catalogue(before) | (keys_of_catalogue(before[1:]) if is_text else set())
     if not known.isdisjoint(file) or (cut is not None and cut.key in as_shortened(before, [cut.digits])):
         return True
     return bool(SERIAL.fullmatch(after) and date_keys(_normal(before), of_file=False))
+
+
+def _may_be_value(text: str) -> bool:
+    """Return whether a text with a digit may be a number or a date."""
+    return not text[0].isalpha() or bool(date_keys(_normal(text), of_file=True))
 
 
 class ShortNumber(NamedTuple):
