@@ -35,13 +35,11 @@ class NewPetSerializer(serializers.ModelSerializer[Pet]):
         fields: ClassVar = ["name", "categoryId", "status"]
 
 
-@extend_schema_serializer(
-    examples=[
-        OpenApiExample(
-            "Biscuit", {"id": 360, "name": "Biscuit", "categoryId": 5, "status": "available"}, response_only=True
-        )
-    ]
-)
+BISCUIT = {"id": 360, "name": "Biscuit", "categoryId": 5, "status": "available"}
+SOLD = {"petId": 360, "change": "saved", "pet": {**BISCUIT, "status": "sold"}}
+
+
+@extend_schema_serializer(examples=[OpenApiExample("Biscuit", BISCUIT, response_only=True)])
 class PetSerializer(NewPetSerializer):
     """Pet: an animal as returned."""
 
@@ -61,19 +59,7 @@ CHANGES = ["saved", "removed"]
 """What a PetChange can be."""
 
 
-@extend_schema_serializer(
-    examples=[
-        OpenApiExample(
-            "Biscuit was sold",
-            {
-                "petId": 360,
-                "change": "saved",
-                "pet": {"id": 360, "name": "Biscuit", "categoryId": 5, "status": "sold"},
-            },
-            response_only=True,
-        )
-    ]
-)
+@extend_schema_serializer(examples=[OpenApiExample("Biscuit was sold", SOLD, response_only=True)])
 class PetChangeSerializer(serializers.Serializer[Any]):
     """PetChange: an animal that was added, changed or deleted."""
 
