@@ -3,16 +3,12 @@
 from typing import Any
 
 from commands.base import StoreCommand
-from commands.exits import ExitError
-from pets.demo import CatalogueNotEmptyError, load_demo_catalogue
+from pets.demo import load_demo_catalogue
 
 
 class Command(StoreCommand):
     help = "Fill an empty catalogue with the demonstration of a pet store. A catalogue with any animal is left alone."
 
     def handle(self, **_options: Any) -> None:
-        try:
-            categories, pets = load_demo_catalogue()
-        except CatalogueNotEmptyError as error:
-            raise ExitError(str(error)) from None
+        categories, pets = load_demo_catalogue()
         self.report(f"Loaded {pets} animals in {categories} categories.", {"categories": categories, "pets": pets})
