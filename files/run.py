@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.db import DatabaseError
+from django.db.models import Q
 from django.utils import timezone
 
 from categories.models import Category
@@ -28,7 +29,7 @@ from files.transactions import clear_rejections, disconnect, long_statements, wr
 from history.acting import account, acting
 from history.naming import who
 from pets.columns import ColumnValues, RowValues
-from pets.models import ImportRun, ImportState
+from pets.models import STANDING, ImportRun, ImportState
 
 SAME_FILE = (
     'Nothing changed. This file was already imported: {earlier} by {who}, {at} UTC, as "{name}". Importing it again '
@@ -68,7 +69,8 @@ def import_locked(source: Source, options: Options, sender: Sender, progress: Pr
 
 def import_of(digest: str) -> ImportRun | None:
     """Return the last import of a file with this SHA-256 that changed anything and is not undone."""
-    return ImportRun.objects.wrote().filter(sha256=digest).first()
+    changed_any = Q(created__gt=0) | Q(updated__gt=0)
+    return ImportRun.objects.filter(changed_any, sha256=digest, state__in=STANDING).first()
 
 
 def _ending(error: BaseException) -> tuple[ImportState, str]:

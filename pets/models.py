@@ -3,8 +3,7 @@
 Files come in through `files/`. The records of imports are here, as the history names the import that undid a row.
 """
 
-from datetime import UTC, date, datetime, time
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -179,20 +178,6 @@ STANDARD_INPUT = "-"
 """What a file that was piped is called."""
 
 
-class ImportRunQuerySet(models.QuerySet["ImportRun"]):
-    """The filters that later imports and the overview need."""
-
-    def wrote(self) -> Self:
-        """Return the imports that added or changed animals and are not undone."""
-        return self.filter(models.Q(created__gt=0) | models.Q(updated__gt=0), state__in=STANDING)
-
-    def troubled_since(self, day: date) -> Self:
-        """Return the imports that were started on `day` (UTC) or later and rejected rows, or ended early."""
-        began = datetime.combine(day, time(), UTC)
-        real = self.exclude(state__in=(ImportState.DRY_RUN, ImportState.UNDONE)).filter(started_at__gte=began)
-        return real.filter(models.Q(rejected__gt=0) | models.Q(state__in=ENDED_EARLY))
-
-
 class ImportRun(models.Model):
     """One import, from its preview on. The row and the animals are committed together, so it says what happened."""
 
@@ -224,8 +209,6 @@ class ImportRun(models.Model):
     undone_at = models.DateTimeField(null=True)
     change = models.OneToOneField("changes.Change", on_delete=models.PROTECT, null=True, related_name="imported")
     """What it did; none of one that wrote nothing."""
-
-    objects = ImportRunQuerySet.as_manager()
 
     class Meta:
         """Newest first; the index finds the one that runs, at every look at a list."""

@@ -2,19 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import F, QuerySet, Value
+from django.db.models import F, Q, QuerySet, Value
 from django.urls import reverse
 from django.utils import timezone
 
 from changes.models import late
 from history.naming import who
 from history.times import in_sentence, last_days
-from pets.models import ImportRun
+from pets.models import ENDED_EARLY, ImportRun, ImportState
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.overview import DAYS
 from petstore_site.apikeys.routes import operation
@@ -123,7 +123,9 @@ class Concern(NamedTuple):
 def _concerns() -> list[Concern]:
     of_key = ("name", "contact", "expires_at", "pk")
     use = ("apikeys.view_apikey", "apikeys.view_keyusage")
-    troubled = ImportRun.objects.troubled_since(_week_ago())
+    real = ImportRun.objects.filter(started_at__gte=datetime.combine(_week_ago(), time(), UTC))
+    real = real.exclude(state__in=(ImportState.DRY_RUN, ImportState.UNDONE))
+    troubled = real.filter(Q(rejected__gt=0) | Q(state__in=ENDED_EARLY))
     expiring = APIKey.objects.expiring_within(SOON).order_by("expires_at", "pk")
     routes = [
         route
