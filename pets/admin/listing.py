@@ -269,11 +269,6 @@ class PetChangeList(ChangeList):
             for label, value, names in spec.in_words()  # type: ignore[attr-defined]  # there is one, ours
         ]
 
-    @property
-    def _scattered(self) -> bool:
-        """Whether the animals may lie anywhere, so that a walk in the order of the list may be one of all of them."""
-        return bool(self.query) or any(self.params.get(name) for name in SCATTERING)
-
     def _sorted(self, start: int, stop: int) -> list[int] | None:
         """Return these keys in an order that is not that of the IDs; None for too many."""
         name, ascending = self.order
@@ -303,7 +298,7 @@ class PetChangeList(ChangeList):
             if count <= LISTED:
                 return found
         keys = self.queryset.values_list("pk", flat=True)
-        if not self._scattered:
+        if not self.query and not any(self.params.get(name) for name in SCATTERING):
             return list(keys[start:stop])
         near = _near_the_end(*self.get_ordering())
         newest = list(keys.filter(near)[: max(stop, COUNTED + 1) if self.query else stop])
