@@ -26,30 +26,29 @@ class ViewForm(forms.ModelForm):
         fields = ("name", "query", "is_shared")
 
     def clean_query(self) -> str:
-        """Return the query without the page and the order of its words."""
-        query = QueryDict(self.cleaned_data["query"], mutable=True)
-        for name in ("p", "e"):
-            query.pop(name, None)
-        return query.urlencode()
+        return _kept(self.cleaned_data["query"])
 
 
 def views_of(request: Any) -> list[dict[str, Any]]:
     """Return the saved views of the user and those that others share, and which of them is shown."""
-    here = ViewForm({"name": "x", "query": request.GET.urlencode()})
-    query = here.cleaned_data["query"] if here.is_valid() else ""
-    saved = (
-        SavedView.objects.filter(Q(user=request.user.pk) | Q(is_shared=True))
-        .select_related("user")
-        .order_by("name", "pk")
-    )
+    query = _kept(request.GET.urlencode())
+    saved = SavedView.objects.filter(Q(user=request.user.pk) | Q(is_shared=True)).order_by("name", "pk")
     return [
         {
             "view": view,
             "owner": "" if view.user_id == request.user.pk else view.user.get_username(),
             "is_here": view.query == query,
         }
-        for view in saved
+        for view in saved.select_related("user")
     ]
+
+
+def _kept(query: str) -> str:
+    """Return the query of a list without its page."""
+    kept = QueryDict(query, mutable=True)
+    for name in ("p", "e"):
+        kept.pop(name, None)
+    return kept.urlencode()
 
 
 @require_POST
@@ -61,15 +60,15 @@ def save(request: Any) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, "Not saved. Give the view a name of 1 to 60 characters.")
         return _list(request.POST.get("query", "")[:2_000])
-    name, query, is_shared = form.cleaned_data["name"], form.cleaned_data["query"], form.cleaned_data["is_shared"]
+    values = form.cleaned_data
+    name = values.pop("name")
     others = SavedView.objects.filter(user=request.user.pk).exclude(name=name)
     if others.count() >= MOST:
         messages.error(request, f"Not saved. You have {MOST} views. Delete one first.")
     else:
-        kept = {"query": query, "is_shared": is_shared}
-        SavedView.objects.update_or_create(user=request.user, name=name, defaults=kept)
-        messages.success(request, f"View “{name}” saved{' for everyone' if is_shared else ''}.")
-    return _list(query)
+        SavedView.objects.update_or_create(user=request.user, name=name, defaults=values)
+        messages.success(request, f"View “{name}” saved{' for everyone' if values['is_shared'] else ''}.")
+    return _list(values["query"])
 
 
 @require_POST
@@ -84,5 +83,4 @@ def delete(request: Any, number: int) -> HttpResponse:
 
 
 def _list(query: str) -> HttpResponse:
-    address = reverse("admin:pets_pet_changelist")
-    return HttpResponseRedirect(f"{address}?{QueryDict(query).urlencode()}" if query else address)
+    return HttpResponseRedirect(reverse("admin:pets_pet_changelist", query=QueryDict(query)))
