@@ -78,8 +78,6 @@ CREATE TRIGGER pet_recorded BEFORE INSERT ON pets_petchange FOR EACH ROW
 CREATE TRIGGER pets_truncated AFTER TRUNCATE ON pets_pet FOR EACH STATEMENT EXECUTE FUNCTION pets_truncated();
 """  # noqa: S608 - constants
 
-REMOVE_FROM_POSTGRESQL = [f"DROP FUNCTION IF EXISTS {name}() CASCADE" for name in (*sorted(TRIGGERS), "pets_truncated")]
-
 ADD = "ON CONFLICT (day, category_id, status) DO UPDATE SET animals = animals + excluded.animals"
 
 # SQLite has triggers for each row only, and one writer at a time: one row a day, category and status is added to.
@@ -130,26 +128,24 @@ INSTALLED = {
 def install() -> None:
     """Create the triggers, or replace them; the counts stay as they are."""
     _remove(TRIGGERS)
-    _run([POSTGRESQL] if connection.vendor == "postgresql" else SQLITE)
+    for statement in [POSTGRESQL] if connection.vendor == "postgresql" else SQLITE:
+        execute(statement)
 
 
 def remove() -> None:
     """Drop the triggers, on SQLite also those of migrations for other releases, which name these tables too."""
-    _remove(installed())
+    _remove(TRIGGERS if connection.vendor == "postgresql" else installed())
 
 
 def _remove(names: Iterable[str]) -> None:
     if connection.vendor == "postgresql":
-        _run(REMOVE_FROM_POSTGRESQL)
+        for name in (*sorted(names), "pets_truncated"):
+            execute(f"DROP FUNCTION IF EXISTS {name}() CASCADE")
     else:
-        _run([f"DROP TRIGGER IF EXISTS {name}" for name in sorted(names)])
+        for name in sorted(names):
+            execute(f"DROP TRIGGER IF EXISTS {name}")
 
 
 def installed() -> set[str]:
     """Return the names of our triggers that there are."""
     return {name for (name,) in read(INSTALLED[connection.vendor])}
-
-
-def _run(statements: Iterable[str]) -> None:
-    for statement in statements:
-        execute(statement)
