@@ -13,13 +13,12 @@ from django.db import connection
 
 from changes.models import AnyChange
 from history.acting import acting
-from pets.columns import COLUMNS, each
+from pets.columns import each
 from pets.sql import AMONG, execute, listed
 
-TYPES = ", ".join(f"{column.name} {column.sql_type}" for column in COLUMNS)
 VALUES = each("value ->> '{c}' AS {c}")
 BECOMES = {
-    "postgresql": f"jsonb_to_recordset(%s::jsonb) AS becomes(id bigint, {TYPES})",
+    "postgresql": f"jsonb_to_recordset(%s::jsonb) AS becomes(id bigint, {each('{c} {type}')})",
     "sqlite": f"(SELECT value ->> 'id' AS id, {VALUES} FROM json_each(%s)) AS becomes",
 }
 SET = (

@@ -18,7 +18,7 @@ from files.doubts.altered import IS_NO_VALUE, NEW_REFERENCE, note_near_reference
 from files.errors import ImportRejectedError
 from files.transactions import CATALOGUE_CHANGED
 from history.acting import acting
-from pets.columns import COLUMNS, TABLE, ColumnValues, RowValues, each
+from pets.columns import COLUMNS, ColumnValues, RowValues, each
 from pets.models import ImportRun
 from pets.sql import execute, stream
 from pets.stock import by_status
@@ -42,7 +42,7 @@ class MissingAnimal(NamedTuple):
 def stage(parts: Iterable[RowValues | ColumnValues]) -> None:
     """Fill the temporary table with rows, single ones and blocks of them, holding a few at a time."""
     clear()
-    execute(f"CREATE TEMPORARY TABLE import_rows {TABLE}")
+    execute(f"CREATE TEMPORARY TABLE import_rows (line bigint, id bigint, {each('{c} {type}')}, rejected boolean)")
     execute("CREATE TEMPORARY TABLE import_wrong (line bigint PRIMARY KEY, kind text, other bigint)")
     execute("CREATE TEMPORARY TABLE import_categories (number bigint, id bigint)")
     if connection.vendor == "postgresql":

@@ -167,15 +167,8 @@ ColumnValues = Sequence[Sequence[Any]]
 
 
 def each(pattern: str, separator: str = ", ") -> str:
-    """Return `pattern` once for each column, with its name for `{c}` and its default as SQL for `{default}`."""
-    return separator.join(pattern.format(c=column.name, default=_literal(column.default)) for column in COLUMNS)
-
-
-def _literal(text: str | None) -> str:
-    return "NULL" if text is None else f"'{text}'"
-
-
-TABLE = (
-    f"(line bigint, id bigint, {', '.join(f'{column.name} {column.sql_type}' for column in COLUMNS)}, rejected boolean)"
-)
-"""The columns of a table of `RowValues`, in SQL."""
+    """Return `pattern` once for each column, with its name for `{c}`; also its `{type}` and `{default}` in SQL."""
+    return separator.join(
+        pattern.format(c=column.name, type=column.sql_type, default=f"'{column.default}'" if column.default else "NULL")
+        for column in COLUMNS
+    )
