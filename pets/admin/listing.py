@@ -40,9 +40,6 @@ PRINTED = {*map(chr, range(ord(" "), ord("~") + 1)), "\n"} - set(ascii_uppercase
 BEFORE_A_WORD = " \n.'\"(/&#-"
 """What comes before a word, if anything."""
 
-LAST_IN_REGEX = "\u07ff"
-"""The last letter of which PostgreSQL makes trigrams in a regular expression: for others it looks at each animal."""
-
 ALPHABET = 32
 """How far from a letter the others of its alphabet are."""
 
@@ -97,10 +94,8 @@ def _without_trigram(folded: str) -> Q:
     newest = near & Q(place__gt=0)
     if not letters:
         return newest
-    begins = Q(words__regex=f"(^|[{BEFORE_A_WORD}]){re.escape(folded)}")
-    if max(folded) > LAST_IN_REGEX:
-        text = f"{like(folded)}%"
-        begins = Q(words__like_any=[text, *(f"%{before}{text}" for before in BEFORE_A_WORD)])
+    text = f"{like(folded)}%"
+    begins = Q(words__like_any=[text, *(f"%{before}{text}" for before in BEFORE_A_WORD)])
     return newest | (~near & begins)
 
 
@@ -170,6 +165,7 @@ class PetChangeList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         """Find the animals of the page and whether there are more."""
+        self.counted_at_most = COUNTED if self.query else LISTED
         self.page_num = min(max(self.page_num, 1), LISTED // self.list_per_page)
         start = (self.page_num - 1) * self.list_per_page
         keys = self._keys(start, start + self.list_per_page + 1)
@@ -210,32 +206,28 @@ class PetChangeList(ChangeList):
         """Return how many animals of each status there are; nothing if more than the status filters the list."""
         return {} if self.params.get(CATEGORY) else self._kept
 
-    @property
-    def _counted_at_most(self) -> int:
-        return COUNTED if self.query else LISTED
-
     @cached_property
     def totals(self) -> dict[str, int]:
         """Return how many animals of each status match; nothing if they are too many to count."""
         if self._kept:
             status = self.params.get(STATUS)
             return {name: count for name, count in self._kept.items() if count and status in {None, "", name}}
-        most = self._counted_at_most
         if self.page_num == 1 and not self.has_next:
             return Counter(pet.status for pet in self.result_list)
         if self.counted is None:
             # Without an order, as PostgreSQL may walk along the ids in the hope of meeting so many.
-            found, parameters = self.queryset.order_by().values("status")[: most + 1].query.sql_with_params()
+            statuses = self.queryset.order_by().values("status")[: self.counted_at_most + 1]
+            found, parameters = statuses.query.sql_with_params()
             counts = read(f"SELECT status, count(*) FROM ({found}) AS found GROUP BY status", parameters)  # noqa: S608 - of the ORM
             self.counted = dict(counts)
-        return self.counted if sum(self.counted.values()) <= most else {}
+        return self.counted if sum(self.counted.values()) <= self.counted_at_most else {}
 
     def totals_shown(self) -> dict[str, Any] | None:
         """Return what the filtered list adds up to; None if nothing but the status filters it."""
         if self._stock or (not self.has_active_filters and not self.query):
             return None
         of = [(value, label, self.totals[value]) for value, label in self.statuses if self.totals.get(value)]
-        return {"all": sum(self.totals.values()), "of": of, "more_than": None if self.totals else self._counted_at_most}
+        return {"all": sum(self.totals.values()), "of": of, "more_than": None if self.totals else self.counted_at_most}
 
     most = AT_MOST
     """Animals that can be selected."""
@@ -265,8 +257,7 @@ class PetChangeList(ChangeList):
         """Return the filters that are set, each with the query string without it."""
         return [
             {"label": label, "value": value, "without": self.get_query_string(remove=[*names, PAGE_VAR])}
-            for spec in self.filter_specs
-            for label, value, names in spec.in_words()  # type: ignore[attr-defined]  # there is one, ours
+            for label, value, names in self.filter_specs[0].in_words()  # type: ignore[attr-defined]  # it is ours
         ]
 
     def _sorted(self, start: int, stop: int) -> list[int] | None:
