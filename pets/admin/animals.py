@@ -8,14 +8,12 @@ from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
-from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from categories.models import Category
@@ -103,18 +101,15 @@ class PetAdmin(ChangesAdmin):
         query: Any = request.GET.copy()
         chosen = query.pop("column", IMPORTED)
         request.GET = query
+        reason = ""
         try:
-            return download(self._filtered(request), file_format, chosen)
+            animals = self.get_changelist_instance(request).get_queryset(request)
+            if not animals.query.is_empty():
+                return download(animals, file_format, chosen)
         except (ValueError, IncorrectLookupParameters) as error:
-            self.message_user(request, str(error) or "The list has no such filter.", messages.ERROR)
-            return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{request.GET.urlencode()}")
-
-    def _filtered(self, request: HttpRequest) -> QuerySet[Pet]:
-        """Return the animals of the list; raises `IncorrectLookupParameters` if a filter makes no sense."""
-        animals: QuerySet[Pet] = self.get_changelist_instance(request).get_queryset(request)
-        if animals.query.is_empty():
-            raise IncorrectLookupParameters
-        return animals
+            reason = str(error)
+        self.message_user(request, reason or "The list has no such filter.", messages.ERROR)
+        return HttpResponseRedirect(reverse("admin:pets_pet_changelist", query=request.GET))
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
@@ -180,7 +175,7 @@ class PetAdmin(ChangesAdmin):
             "undo": reverse("admin:activity_undo", args=[last.change_id or f"r{last.pk}"]),
             "categories": Category.objects.all(),
             "typed": [(each.title, typed[each.header]) for each in ON_PAGES if each is not CATEGORY],
-            "add": f"{reverse('admin:pets_pet_add')}?{urlencode(typed)}" if is_saved else "",
+            "add": reverse("admin:pets_pet_add", query=typed) if is_saved else "",
         }
         page = self.page(request, "was_deleted.html", **context)
         page.status_code = 404 if is_saved else 200

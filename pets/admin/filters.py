@@ -69,9 +69,6 @@ class FormFilter(admin.ListFilter):
     def expected_parameters(self) -> list[Any]:
         return [*self.parameters]
 
-    def choices(self, _changelist: Any) -> Iterator[Any]:
-        return iter(())
-
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         if not self.used_parameters:
             return queryset
