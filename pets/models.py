@@ -49,8 +49,6 @@ class ChangeOfPet(HistoryRow):
     """As of the animal; a trigger copies it. Rows of before 2.0 have it where the sale ended with the next row."""
 
     class Meta:
-        """A part of `PetChange`."""
-
         abstract = True
 
 
@@ -138,8 +136,6 @@ class SavedView(models.Model):
     is_shared = models.BooleanField("share with everyone", default=False, db_default=False)
 
     class Meta:
-        """By name."""
-
         ordering: ClassVar = ["name"]
         constraints: ClassVar = [models.UniqueConstraint(fields=["user", "name"], name="saved_view_is_one")]
 
@@ -282,8 +278,6 @@ class UploadPart(models.Model):
     content = models.BinaryField()
 
     class Meta:
-        """As the file, in order."""
-
         default_permissions = ()
         ordering: ClassVar = ["pk"]
 
@@ -306,8 +300,6 @@ class ColumnProfile(models.Model):
     saved_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        """By name."""
-
         ordering: ClassVar = ["name"]
 
     def __str__(self) -> str:

@@ -21,7 +21,6 @@ STATUSES = frozenset(PetStatus.values)
 REQUIRED = "is required."
 NO_SUCH_CATEGORY = "must be the id of an existing category."
 
-
 name = partial(visible_text, longest=NAME_LENGTH)
 """The name, kept exactly as sent."""
 
@@ -35,13 +34,11 @@ def identifier(value: Any) -> int:
         return int(value)
     if type(value) is int and INT64_MIN <= value <= INT64_MAX:
         return value
-    message = "must be a 64-bit integer."
-    raise ValidationError(message)
+    raise ValidationError("must be a 64-bit integer.")
 
 
 def status(value: Any) -> str:
     """Return the status, exactly one of the three strings."""
     if not isinstance(value, str) or value not in STATUSES:
-        message = f"must be one of {', '.join(PetStatus.values)}."
-        raise ValidationError(message)
+        raise ValidationError(f"must be one of {', '.join(PetStatus.values)}.")
     return value

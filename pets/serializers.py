@@ -29,8 +29,6 @@ class NewPetSerializer(serializers.ModelSerializer[Pet]):
     status = serializers.ChoiceField(choices=PetStatus.choices, required=False, help_text="Availability status")
 
     class Meta:
-        """The fields of the interface document, in its order."""
-
         model = Pet
         fields: ClassVar = ["name", "categoryId", "status"]
 
@@ -49,8 +47,6 @@ class PetSerializer(NewPetSerializer):
     status = serializers.ChoiceField(choices=PetStatus.choices, help_text="Availability status")
 
     class Meta:
-        """And the number that the store gave it."""
-
         model = Pet
         fields: ClassVar = ["id", "name", "categoryId", "status"]
 
