@@ -125,11 +125,9 @@ def changes_after(vendor: str, place: Place | None, count: int) -> Steps[FeedPag
     if listed:
         transaction, row, at = max(listed, key=lambda row: (int(row[5]), row[6]))[5:8]  # a join keeps no order
         here = here._replace(transaction=transaction, row=row, at=at)
-    changes = {} if place is None else {row[8]: _change(row[8], row[9:]) for row in listed}
+    changes: dict[int, dict[str, Any]] = {}
+    for row in listed if place else ():
+        pk, pet = row[8], row[9:]
+        saved = {"change": "removed"} if pet[0] is None else {"change": "saved", "pet": shown(pet)}
+        changes[pk] = {"petId": pk, **saved}
     return FeedPage([*changes.values()], here, delayed_since)
-
-
-def _change(pk: int, pet: Row) -> dict[str, Any]:
-    if pet[0] is None:
-        return {"petId": pk, "change": "removed"}
-    return {"petId": pk, "change": "saved", "pet": shown(pet)}

@@ -30,12 +30,9 @@ def listed(numbers: Iterable[int]) -> str:
     return f"{{{text}}}" if connection.vendor == "postgresql" else f"[{text}]"
 
 
-MATCHES = {"postgresql": "~", "sqlite": "REGEXP"}
-
-
 def matches(text: str, pattern: str) -> str:
     """Return the condition that a text has a match; the pattern has no quote."""
-    return f"{text} {MATCHES[connection.vendor]} '{pattern}'"
+    return f"{text} {'~' if connection.vendor == 'postgresql' else 'REGEXP'} '{pattern}'"
 
 
 def execute(statement: str, parameters: Any = None) -> int:

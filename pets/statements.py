@@ -20,8 +20,6 @@ FIRST_HIDDEN, LAST_HIDDEN = HIDDEN.format("first_id"), HIDDEN.format("last_id")
 FILTERS = {"categoryId": "category_id", "status": "status"}
 """Query parameter → column, in the order of the index of both."""
 
-STATUSES = [f"'{status}'" for status in PetStatus.values]
-
 
 def _walk(vendor: str, equal: Mapping[str, str]) -> str:
     """Return the list of the animals whose columns have these values (as SQL), as a walk along one index.
@@ -51,9 +49,8 @@ def list_of(vendor: str, filters: frozenset[str], count: int) -> str:
     equal = {column: f"%({name})s" for name, column in FILTERS.items() if name in filters}
     if filters != {"categoryId"}:
         return f"{_walk(vendor, equal)}{count}"
-    walks = " UNION ALL ".join(
-        f"SELECT * FROM ({_walk(vendor, equal | {'status': each})}{count}) AS a" for each in STATUSES
-    )
+    by_status = [_walk(vendor, {**equal, "status": f"'{status}'"}) for status in PetStatus.values]
+    walks = " UNION ALL ".join(f"SELECT * FROM ({walk}{count}) AS a" for walk in by_status)
     return f'{walks} ORDER BY "category_id" DESC, "id" DESC LIMIT {count}'
 
 
