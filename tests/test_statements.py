@@ -1,17 +1,22 @@
-"""No page of the animals, of their changes or of categories asks the database more often than `MOST`."""
+"""No page of the back office asks the database more often than `MOST`, however much it shows."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, Permission, User
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from changes.models import Change
 from history.acting import identify
 from pets.models import ImportRun, ImportUpload, Pet
+from petstore_site.apikeys.models import KeyUsage, Use
+from petstore_site.back_office.request_desk.models import RequestRecord
+from tests.days import today
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, member, seen
 from tests.test_dashboard import EVERYTHING
@@ -21,11 +26,41 @@ pytestmark = pytest.mark.django_db(transaction=True)
 MOST = 12
 SELECTING = ("become_sold", "delete_selected")
 RIGHTS = ("export_pet", "delete_pet", "restore_pet", "add_pet", "change_category", "delete_category")
+RIGHTS += ("view_user", "change_user", "view_group", "change_group")
 
 
 @pytest.fixture
 def office() -> Client:
     return member("anna", *(name.partition(".")[2] for name in EVERYTHING), *RIGHTS)
+
+
+def furnish_others() -> dict[str, str]:
+    """Store many keys, requests, accounts and roles, and return the addresses of their pages."""
+    new = APIKeyFactory()
+    key = APIKeyFactory(replaced_by=new, expires_at=timezone.now() + timedelta(days=1))
+    for number in range(30):
+        used = APIKeyFactory(expires_at=timezone.now() + timedelta(days=1))
+        KeyUsage.objects.add_all([(Use(each.pk, today(), f"route-{number}", 4), 1) for each in (key, used)])
+        key.name = f"Name {number}"
+        key.save()
+        told = {"at": timezone.now(), "method": "POST", "status": 201, "milliseconds": 1}
+        RequestRecord.objects.create(request_id="id", key=used, route="pet-list", **told)
+        role = Group.objects.create(name=f"Team {number}")
+        role.permissions.set(Permission.objects.filter(codename__in=("view_pet", "view_user")))
+        User.objects.create(username=f"person {number}", is_staff=True).groups.add(role)
+    requests = "/admin/request_desk/requestrecord/"
+    account = f"/admin/auth/user/{User.objects.get(username='person 1').pk}"
+    return {
+        "keys": "/admin/apikeys/apikey/",
+        "key": f"/admin/apikeys/apikey/{key.pk}/change/",
+        "key that replaced it": f"/admin/apikeys/apikey/{new.pk}/change/",
+        "history of a key": f"/admin/apikeys/apikey/{key.pk}/history/",
+        "requests": f"{requests}?kind=all",
+        "request": f"{requests}desk/?request_id=id",
+        "accounts": "/admin/auth/user/",
+        "account": f"{account}/change/",
+        "roles": "/admin/auth/group/",
+    }
 
 
 @pytest.fixture
@@ -58,7 +93,7 @@ def pages(office: Client, tmp_path: Any) -> dict[str, str]:
     changes: dict[str, Any] = {"bulk": bulk, "undo of one": one, "undo of many": many, "deletion": deletion}
     changes |= {"restore": restore, "import": run.change}
     found = {f"change: {name}": f"/admin/activity/{change.pk}/" for name, change in changes.items()}
-    return {
+    return furnish_others() | {
         "overview": "/admin/",
         "activity": "/admin/activity/",
         "activity, searched": "/admin/activity/?q=rex&kind=edit",

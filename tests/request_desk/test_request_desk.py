@@ -193,20 +193,6 @@ class TestDesk:
             "It sent something that the API doesn't have: BREW a path that does not exist",
         ]
 
-    @pytest.mark.parametrize(
-        ("method", "asked", "changed"),
-        [
-            ("GET", "It asked to list animals: GET /v1/pets", "It only read."),
-            ("HEAD", "It asked to list animals: HEAD /v1/pets", "It only read."),
-            ("POST", "It asked to add an animal: POST /v1/pets", "No change in the history has this request ID."),
-        ],
-    )
-    def test_says_what_was_asked(self, desk: Client, method: str, asked: str, changed: str) -> None:
-        store(method=method)
-        told = stories(desk, "id")[0]
-        assert [line for line in told if line.startswith("It asked")] == [asked]
-        assert [line for line in told if line.startswith(("It only", "No change in"))] == [changed]
-
     def test_shows_the_same_error_of_the_same_key(self, desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         key = APIKeyFactory()
         for request_id in ("before", "id", "after"):
@@ -275,16 +261,6 @@ class TestDesk:
         assert "No record of id" in page
         for reason in ("less than 10 seconds old", "older than 7 days", "This is development", "typo"):
             assert reason in page
-
-    def test_queries(self, desk: Client, django_assert_num_queries: Any) -> None:
-        for _ in range(20):
-            store(key=APIKeyFactory())
-        with django_assert_num_queries(5):  # session, user, permissions; records, errors of the key
-            shown(desk, "id")
-        for _ in range(20):
-            store(key=APIKeyFactory(), method="POST", status=201)
-        with django_assert_num_queries(6):  # the history, also what was gathered, and no errors
-            shown(desk, "id")
 
 
 def test_what_was_added_is_found_by_an_index(admin_client: Client) -> None:
@@ -393,13 +369,6 @@ class TestList:
         for name in ("one", "two", "three"):
             store(name)
         assert [row.request_id for row in desk.get(LIST).context["cl"].result_list] == ["three", "two"]
-
-    def test_queries_do_not_grow(self, desk: Client, django_assert_num_queries: Any) -> None:
-        for _ in range(30):
-            store(key=APIKeyFactory())
-        # session, user, 2 for permissions; keys, count, tabs, rows; 2 last ids
-        with django_assert_num_queries(9):
-            desk.get(LIST)
 
 
 class TestPermissions:

@@ -73,26 +73,6 @@ def test_the_list_says_who_can_sign_in_and_how(office: Client, anna: User, secre
     assert "carl is locked out." in re.sub("<[^>]+>", "", page)
 
 
-def test_the_list_of_many_needs_no_more_queries(office: Client, django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(9):
-        office.get(ACCOUNTS)
-    for number in range(9):
-        member(f"person {number}", "Viewer")
-    with django_assert_num_queries(9):
-        office.get(ACCOUNTS)
-
-
-@pytest.mark.parametrize(("is_superuser", "queries"), [(True, (10, 6, 5)), (False, (11, 8, 7))])
-def test_the_pages_of_an_account_ask_once(
-    client: Client, anna: User, is_superuser: bool, queries: tuple[int, ...], django_assert_num_queries: Any
-) -> None:
-    client.force_login(member("root", "Administrator", is_superuser=is_superuser))
-    client.get(f"{ACCOUNTS}{anna.pk}/change/")
-    for page, number in zip(("change", "delete", "password"), queries, strict=True):
-        with django_assert_num_queries(number):
-            assert client.get(f"{ACCOUNTS}{anna.pk}/{page}/").status_code == 200
-
-
 def test_what_goes_with_an_account_has_no_page_and_nothing_keeps_the_account() -> None:
     """So deleting one need not look for what goes with it."""
     related: list[Any] = [

@@ -119,15 +119,6 @@ def test_built_in_and_own_roles_are_on_one_page(office: Client) -> None:
     assert "4 built in, 1 your own" in page.content.decode()
 
 
-def test_the_list_needs_as_many_queries_for_many_roles(office: Client, django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(7):
-        office.get(PAGES)
-    for number in range(5):
-        role(f"Team {number}", "pets.view_pet", "auth.view_user")
-    with django_assert_num_queries(7):
-        office.get(PAGES)
-
-
 def test_the_page_lists_the_people_of_the_role(office: Client) -> None:
     away = role("Away team", "pets.view_pet")
     for number in range(22):
