@@ -62,6 +62,7 @@ def _show(request: Any, change: Any) -> HttpResponse:
     describe([change], request.user)
     query = request.POST or request.GET
     chosen = [] if "clear" in query else _chosen(request)
+    after = row_number(query.get("after", "")) or 0
     kinds = {"changed": change.changed, "added": change.added, "deleted": change.deleted}
     several = {name: count for name, count in kinds.items() if count}
     parts = {"all": change.animals} | (several if len(several) > 1 else {})
@@ -69,7 +70,6 @@ def _show(request: Any, change: Any) -> HttpResponse:
         parts["since"] = since
     wanted = query.get("show", "")
     show = wanted if wanted in {*parts, *several} or (wanted == "chosen" and chosen) else "all"
-    after = row_number(query.get("after", "")) or 0
     some: dict[str, Any] = {"among": chosen} if show == "chosen" else {"show": show}
     rows, older = log.animals(change, **some, after=after, count=LISTED)
     here = {row.row.id for row in rows}
