@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import IO, cast
 
@@ -111,21 +112,21 @@ class Source:
         return True
 
     def lines(self, encoding: str) -> Iterator[str]:
-        """Yield the lines with their ends, none more than a piece longer than `LONGEST_LINE`; raises `FileError`."""
-        for lines in self.line_blocks(encoding):
-            yield from lines
+        """Return the lines with their ends, none more than a piece longer than `LONGEST_LINE`; raises `FileError`."""
+        return chain.from_iterable(self.line_blocks(encoding))
 
     def line_blocks(self, encoding: str) -> Iterator[list[str]]:
         """Yield the lines like `lines`, those of a piece of the text at a time."""
         with self._text(encoding, newline="") as text:
-            number, rest = 0, ""
-            while piece := text.read(PIECE if number or rest else FIRST_PIECE):
+            number, rest, size = 0, "", FIRST_PIECE
+            while piece := text.read(size):
                 lines = list(io.StringIO(rest + piece, newline=""))
-                rest = lines.pop()  # it may go on in the next piece, if only with the second half of a line end
-                number += len(lines)
-                if len(rest) > LONGEST_LINE:
-                    message = f"Line {number + 1:,} is longer than {LONGEST_LINE:,} characters."
+                if len(lines[-1]) > LONGEST_LINE:
+                    message = f"Line {number + len(lines):,} is longer than {LONGEST_LINE:,} characters."
                     raise FileError(message)
+                # The last one may go on, if only with the second half of a line end, unless the file ends here.
+                rest = lines.pop() if len(piece) == size else ""
+                number, size = number + len(lines), PIECE
                 yield lines
             if rest:
                 yield [rest]

@@ -23,7 +23,8 @@ def plain(title: str) -> str:
 
     A program that reads the byte order mark as letters saves it as a part of the first title.
     """
-    return re.sub(r"(?<!^)[\s_]+", " ", (misread(title) or title).lstrip("\ufeff").strip()).strip().lower()
+    title = title if title.isascii() else (misread(title) or title).lstrip("\ufeff")
+    return re.sub(r"(?<!^)[\s_]+", " ", title.strip()).strip().lower()
 
 
 COLUMNS = {plain(column): column for column in HEADERS}
