@@ -25,8 +25,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 MOST = 12
 SELECTING = ("become_sold", "delete_selected")
-RIGHTS = ("export_pet", "delete_pet", "restore_pet", "add_pet", "change_category", "delete_category")
-RIGHTS += ("view_user", "change_user", "view_group", "change_group")
+RIGHTS = (
+    *("export_pet", "delete_pet", "restore_pet", "add_pet", "change_category", "delete_category"),
+    *("view_user", "change_user", "view_group", "change_group"),
+)
 
 
 @pytest.fixture
