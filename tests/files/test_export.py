@@ -122,6 +122,11 @@ def as_csv(rows: list[Row]) -> bytes:
     return "".join(",".join(map(quoted, row)) + "\n" for row in [HEADER, *rows]).encode()
 
 
+def as_jsonl(rows: list[Row]) -> bytes:
+    members = [{key: text for key, text in zip(HEADER, row, strict=True) if text is not None} for row in rows]
+    return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in members).encode()
+
+
 def read_sheet(content: bytes) -> list[Row]:
     """Return the rows below the header, after checking that every cell is text."""
     workbook = openpyxl.load_workbook(BytesIO(content), read_only=True)
@@ -149,6 +154,9 @@ def read(name: str, content: bytes) -> list[Row]:
 
 class TestForms:
     """Every form, with text that does not make it easy."""
+
+    def test_json_lines(self, animals: list[Row], tmp_path: Path) -> None:
+        assert export(tmp_path / "pets.jsonl") == as_jsonl(animals)
 
     @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.usefixtures("db")
