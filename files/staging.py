@@ -41,7 +41,6 @@ class MissingAnimal(NamedTuple):
 
 def stage(parts: Iterable[RowValues | ColumnValues]) -> None:
     """Fill the temporary table with rows, single ones and blocks of them, holding a few at a time."""
-    clear()
     execute(f"CREATE TEMPORARY TABLE import_rows (line bigint, id bigint, {each('{c} {type}')}, rejected boolean)")
     execute("CREATE TEMPORARY TABLE import_wrong (line bigint PRIMARY KEY, kind text, other bigint)")
     execute("CREATE TEMPORARY TABLE import_categories (number bigint, id bigint)")
@@ -106,7 +105,8 @@ NO_REFERENCE = f"""
     SELECT r.line, 0 AS other FROM import_rows r
     WHERE r.external_reference {IS_NO_VALUE} AND NOT r.rejected AND {NEW_REFERENCE}
 """
-RIGHT = "NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = {}.line)"
+RIGHT = "NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = w.line)"
+NEAR = {Conflict.NEAR_REFERENCE: "SELECT line, other FROM import_near"}
 ROW = ", ".join(f"r.{field}" for field in RowValues._fields)
 FOUND = f"""
     SELECT {ROW}, w.kind, w.other, n.line, p.id, p.external_reference, p.name
@@ -147,11 +147,10 @@ def take_out_wrong(*, near: bool = True, stays: bool = False, defaults: Mapping[
     execute("CREATE TEMPORARY TABLE import_near (line bigint, other bigint)")
     if near:
         note_near_references()
-    blank = {Conflict.NO_REFERENCE: NO_REFERENCE} if near or stays else {}
-    for kind, statement in ((WRONG_IDS if _given_ids() else {}) | blank | WRONG).items():
-        _note_wrong(kind, statement.format(lacking=lacking))
-    if not stays:
-        _note_wrong(Conflict.NEAR_REFERENCE, "SELECT line, other FROM import_near")
+    wrong = (WRONG_IDS if _given_ids() else {}) | ({Conflict.NO_REFERENCE: NO_REFERENCE} if near or stays else {})
+    for kind, statement in (wrong | WRONG | ({} if stays else NEAR)).items():
+        found = f"SELECT w.line, '{kind}', w.other FROM ({statement.format(lacking=lacking)}) w"
+        execute(f"INSERT INTO import_wrong {found} WHERE {RIGHT}")
     for *values, kind, other, line, pet_id, theirs, name in stream(FOUND):
         row = RowValues(*values)
         missed = None if line is None else Near(line, row.external_reference or "", pet_id, theirs, name)
@@ -159,10 +158,6 @@ def take_out_wrong(*, near: bool = True, stays: bool = False, defaults: Mapping[
     rejected = "FROM import_rows WHERE rejected OR line IN (SELECT line FROM import_wrong)"
     execute(f"CREATE TEMPORARY TABLE import_rejected AS SELECT id, external_reference {rejected}")
     execute(f"DELETE {rejected}")
-
-
-def _note_wrong(kind: Conflict, statement: str) -> None:
-    execute(f"INSERT INTO import_wrong SELECT w.line, '{kind}', w.other FROM ({statement}) w WHERE {RIGHT.format('w')}")
 
 
 def _given_ids() -> int:

@@ -251,15 +251,7 @@ def shell(arguments: str) -> int:
 def test_what_ends_after_the_commit_fails_no_import(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch, end: Callable[[], None]
 ) -> None:
-    clear, calls = staging.clear, []
-
-    def clear_and_fail() -> None:
-        calls.append(1)
-        if len(calls) > 1:
-            end()
-        clear()
-
-    monkeypatch.setattr(staging, "clear", clear_and_fail)
+    monkeypatch.setattr(staging, "clear", end)
     assert run_import(CONTENT, *SKIP).status == 4
     assert (catalogue(), counts()[0]) == (REX, "done")
 
