@@ -143,8 +143,7 @@ class Check:
                     errors.append(error_in(line, header, " ".join(error.messages), cell))
                     error.__traceback__ = None  # Django's error refers to itself, so it would keep the row for long
         if values.get(ID) is None and REFERENCE.name not in values:
-            errors += self.missing(line, cells)
-            values = self._defaults | values
+            errors += self.missing(line, cells)  # what has a default gets it when it is added
         elif not self._keep_blanks:
             errors += self.missing(line, cells, self._cleared)
             values = {each.name: self._defaults.get(each.name) for each in self._cleared} | values
