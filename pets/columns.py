@@ -1,7 +1,7 @@
 """The one list of an animal's columns. Statements, files, pages and sentences about animals are made of it.
 
 A new column needs an entry in `COLUMNS` and a field in `RowValues` here, one in the model and in the API's serializers,
-and nothing else.
+its rules in `pets/rules.py` if it has any, and nothing else.
 """
 
 from collections.abc import Callable, Sequence
