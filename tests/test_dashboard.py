@@ -78,6 +78,19 @@ def counted(**of: Any) -> list[int]:
     return [sum(usage.count for usage in chosen if usage.status_class in kind) for kind in ((1, 2, 3), (4,), (5,))]
 
 
+def test_what_was_added_and_sold_is_a_plain_count(shop: None, staff: Client) -> None:
+    table = overview(staff)["figures"]
+    days = [today() - timedelta(days=back) for back in range(30)]
+    added = [sum(pet.created_at.date() == day for pet in Pet.objects.all()) for day in days]
+    became_sold = Pet.history.filter(history_type="~", status="sold")
+    sold = [sum(change.history_date.date() == day for change in became_sold) for day in days]
+    assert table["columns"][:2] == ["Added", "Sold"]
+    assert [(day, row[0].value, row[1].value) for day, row in table["days"]] == list(
+        zip(days, added, sold, strict=True)
+    )
+    assert (sum(added), sum(sold)) == (8, 3)
+
+
 def test_the_use_of_keys_is_a_plain_count(shop: None, staff: Client) -> None:
     shown = overview(staff)
     for day, row in shown["figures"]["days"]:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from history.times import to_the_minute
 from petstore_site.apikeys.models import APIKey
-from tests.apikeys.office import ADD, DAY, KEPT, LIST, NEW, history, page
+from tests.apikeys.office import ADD, DAY, KEPT, LIST, NEW, RATE, errors, history, page
 from tests.factories import APIKeyFactory
 from tests.pets.office import member
 
@@ -130,6 +130,20 @@ class TestChange:
         office.post(page(key, "change"), self.edited(key, expires_at_0="never"))
         key.refresh_from_db()
         assert key.expires_at is None
+
+    @pytest.mark.parametrize(
+        ("sent", "expected"),
+        [
+            (
+                {"expires_at_0": "date", "expires_at_1": "2020-01-01"},
+                {"expires_at": ["The expiry must lie in the future, at most 36500 days from now."]},
+            ),
+            ({"rate_limit": "fast"}, {"rate_limit": [RATE]}),
+        ],
+    )
+    def test_invalid_values_are_errors_of_the_form(self, office: Client, sent: Any, expected: Any) -> None:
+        key = APIKeyFactory()
+        assert errors(office.post(page(key, "change"), self.edited(key, **sent))) == expected
 
     @pytest.mark.parametrize("columns", [{"revoked_at": timezone.now()}, {"expires_at": timezone.now() - DAY}])
     def test_a_key_that_is_not_active_is_only_shown(self, office: Client, columns: dict[str, Any]) -> None:

@@ -85,6 +85,13 @@ def test_what_was_shown_is_done_and_recorded(staff: Client, three: list[Pet]) ->
     assert Pet.objects.get(name="Rex").updated_at > before
 
 
+def test_the_history_page_links_to_the_bulk_change(staff: Client, three: list[Pet]) -> None:
+    confirm(staff, ask(staff, "become_sold", *three))
+    made = Change.objects.get()
+    page = staff.get(f"{PETS}{three[0].pk}/history/").content.decode()
+    assert f'<a href="{BULK}{made.pk}/">with 1 other</a>' in page
+
+
 def test_moving_to_a_category_asks_which_first(staff: Client, three: list[Pet]) -> None:
     cats = CategoryFactory(name="Cats")
     chosen = ask(staff, "become_category", *three)

@@ -56,6 +56,14 @@ def test_a_conflict_is_told_and_changes_nothing(staff: Client, rex: Pet) -> None
     assert [row.status for row in rex.history.all()] == ["pending", "available"], "what changed nothing leaves no row"
 
 
+def test_a_change_in_another_tab_is_yours(staff: Client, rex: Pet) -> None:
+    since = seen(rex)
+    click(staff, rex, "pending")
+    (said,) = told(click(staff, rex, "sold", since=since))
+    assert "“Rex” was not changed. It was changed after you opened the page." in said
+    assert "Status: “available” → “pending” (you, " in said
+
+
 def test_what_is_so_already_is_told(staff: Client, rex: Pet) -> None:
     assert told(click(staff, rex, "available")) == ["Nothing changed. It is available already."]
     assert not Change.objects.exists()

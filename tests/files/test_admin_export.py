@@ -2,9 +2,11 @@
 
 import contextlib
 import re
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlencode, urljoin
 
+import openpyxl
 import pytest
 from django.db import connection
 from django.test import Client
@@ -17,7 +19,7 @@ from pets.models import Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.files.test_admin_imports import send
 from tests.pets.office import PETS, member, told
-from tests.whole import CSV_HEADER, HEADER, lines
+from tests.whole import CSV_HEADER, HEADER, lines, row
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -63,6 +65,16 @@ def test_what_the_list_shows_is_exported(staff: Client, animals: list[Pet], quer
 @pytest.mark.parametrize("path", [f"{PETS}export/csv/", "activity/csv/", "activity/r1/csv/"])
 def test_nothing_is_read_for_the_headers_of_a_file_alone(staff: Client, path: str) -> None:
     assert staff.head(urljoin("/admin/", path)).status_code == 405
+
+
+def test_a_workbook(staff: Client, animals: list[Pet]) -> None:
+    answer = staff.get(f"{PETS}export/xlsx/?q=rex")
+    sheet = openpyxl.load_workbook(BytesIO(content(answer))).worksheets[0]
+    assert list(sheet.values) == [
+        ("id", *HEADER),
+        (str(animals[0].pk), *row("A-1", "Rex", "Dogs", "available")),
+        (str(animals[2].pk), *row(None, "Rexy", "Cats", "sold")),
+    ]
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])

@@ -142,6 +142,24 @@ def test_what_is_wrong_with_a_merged_cell_is_wrong_below_it(run_import: Import, 
     assert [name for name, *_ in catalogue()] == ["Cid", "Dot"]
 
 
+def test_new_animals_get_the_defaults_and_others_keep_their_values(run_import: Import, dogs: Category) -> None:
+    Category.objects.create(name="Cats")
+    Pet.objects.create(name="Rex", category=dogs, status="sold", external_reference="A-1")
+    content = "name,external_reference\nRexi,A-1\nMia,A-2\nTom,\n"
+    result = run_import(content, "--default-category", "Cats", "--default-status", "pending")
+    assert result.status == 0, result.error
+    assert catalogue() == [
+        ("Rexi", "Dogs", "sold", "A-1"),
+        ("Mia", "Cats", "pending", "A-2"),
+        ("Tom", "Cats", "pending", None),
+    ]
+    changes = Pet.history.filter(history_type="+", change__kind="import").order_by("id")
+    assert [(each.name, each.category.name, each.status) for each in changes] == [
+        ("Mia", "Cats", "pending"),
+        ("Tom", "Cats", "pending"),
+    ]
+
+
 def test_defaults_fill_the_blank_cells_of_new_animals(run_import: Import, dogs: Category) -> None:
     Pet.objects.create(name="Rex", category=dogs, status="sold", external_reference="A-1")
     content = "name,external_reference,category,status\nRex,A-1,,\nMia,A-2,,\nTom,,,\nIvo,A-3,Dogs,sold\n"
@@ -161,6 +179,14 @@ def test_a_default_category_must_exist(run_import: Import) -> None:
     result = run_import("name\nRex\n", "--default-category", "Dogs", "--create-categories")
     assert (result.status, result.error) == (3, 'The default category "Dogs" does not exist.')
     assert not ImportRun.objects.exists()
+
+
+def test_a_file_of_statuses_changes_only_them(run_import: Import, dogs: Category) -> None:
+    for number in (1, 2):
+        Pet.objects.create(name="Rex", category=dogs, external_reference=f"A-{number}")
+    result = run_import("external_reference,status\nA-1,sold\nA-2,Pending\n", "--blank", "clear")
+    assert result.status == 0, result.error
+    assert catalogue() == [("Rex", "Dogs", "sold", "A-1"), ("Rex", "Dogs", "pending", "A-2")]
 
 
 @pytest.mark.parametrize("status", ["sold", "Sold"])  # in a block, and one by one

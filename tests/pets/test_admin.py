@@ -12,6 +12,14 @@ from tests.factories import PetFactory
 from tests.pets.office import click, member, seen
 
 
+def test_add_an_animal(staff: Client, category: Category) -> None:
+    answer = staff.post("/admin/pets/pet/add/", {"name": "Rex", "category": category.pk, "status": "pending"})
+    assert answer["Location"] == "/admin/pets/pet/"
+    assert list(Pet.objects.values_list("name", "category", "status", "external_reference")) == [
+        ("Rex", category.pk, "pending", None)
+    ]
+
+
 def test_another_like_it_begins_with_the_same_values(staff: Client, category: Category) -> None:
     pet = PetFactory(name="Rex & <b>", category=category, status="pending", external_reference="A-1")
     page = html.unescape(staff.get(f"/admin/pets/pet/{pet.pk}/change/").content.decode())

@@ -193,6 +193,12 @@ class TestDesk:
             "It sent something that the API doesn't have: BREW a path that does not exist",
         ]
 
+    def test_head_is_said_as_what_it_asks(self, desk: Client) -> None:
+        store(method="HEAD")
+        told = stories(desk, "id")[0]
+        assert "It asked to list animals: HEAD /v1/pets" in told
+        assert "It only read." in told
+
     def test_shows_the_same_error_of_the_same_key(self, desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         key = APIKeyFactory()
         for request_id in ("before", "id", "after"):
