@@ -128,6 +128,7 @@ def post_fork(_server: Arbiter, worker: Worker) -> None:
     from petstore_site.errors import reject  # noqa: PLC0415 - not before the settings are read
     from petstore_site.serving import metrics  # noqa: PLC0415
 
+    worker.leave_on_signals()  # the master's, which came with the fork, would lose them
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics.slot = worker.slot
     if worker.slot == 0:  # it serves no requests

@@ -30,9 +30,13 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         logging.getLogger("uvicorn.error").propagate = True
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
-    def run(self) -> None:
+    def leave_on_signals(self) -> None:
+        """Keep in mind a signal to stop that comes before uvicorn listens to them."""
         for stopping in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
             signal.signal(stopping, self._leave)
+
+    def run(self) -> None:
+        self.leave_on_signals()  # again: gunicorn has reset them
         if self.work is None:
             self.log.info("Worker ready (pid: %s)", self.pid)
             super().run()

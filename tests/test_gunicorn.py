@@ -55,8 +55,8 @@ def test_threads_that_compute_hand_over_often() -> None:
     """Lists that came while four pages were made waited fourteen times as long with Python's default."""
     assert (
         ask_gunicorn(
-            "from types import SimpleNamespace as A; app.cfg.on_starting(A(app=app)); app.cfg.post_fork(None, A(slot=1));"
-            "print(sys.getswitchinterval())"
+            "from types import SimpleNamespace as A; app.cfg.on_starting(A(app=app)); "
+            "app.cfg.post_fork(None, A(slot=1, leave_on_signals=int)); print(sys.getswitchinterval())"
         )
         == "0.0005\n"
     )
@@ -228,6 +228,24 @@ def test_a_worker_that_ends_is_not_hurried(start: Start) -> None:
         while len(gunicorn.workers()) == 1:
             os.kill(pid, signal.SIGTERM)
     assert gunicorn.logged(f"Worker exiting (pid: {pid})")
+
+
+SLOW = """
+import random, time
+seed = random.seed
+random.seed = lambda *given: (time.sleep(1), seed(*given))
+"""
+"""What a worker does before gunicorn gives it its own signals takes a second."""
+
+
+def test_ctrl_c_while_a_worker_starts_ends_it_at_once(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW)
+    path, arguments = f"{tmp_path}:{ROOT}", "--graceful-timeout=60"
+    gunicorn = Gunicorn(tmp_path, module="server", GUNICORN_CMD_ARGS=arguments, PYTHONPATH=path)
+    until(lambda: len(gunicorn.workers(begins="Booting worker")) == 3)
+    time.sleep(0.1)
+    os.killpg(gunicorn.process.pid, signal.SIGINT)
+    gunicorn.process.wait(10)
 
 
 @pytest.mark.parametrize("seconds", [0, 0.3, 0.9, 1.8, 2.8])
