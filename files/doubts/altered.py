@@ -210,8 +210,8 @@ def note_near_references() -> None:
     execute("CREATE TEMPORARY TABLE import_odd_rows (line bigint, plain text)")
     execute("CREATE TEMPORARY TABLE import_odd_pets (id bigint, plain text)")
     shortened: set[int] = set()
-    not_ascii = is_not_ascii("external_reference")
     names = ", ".join("'{}'".format(name.replace("'", "''")) for name in sorted(months()) if name.isascii())
+    not_ascii = is_not_ascii("external_reference")
     value = f"({IS_NUMBER} OR {IS_DATE} OR {IS_MONTH.format(months=names)})"
     odd = f"(external_reference <> trim(external_reference) OR {not_ascii})"
     values = f"SELECT 1 FROM import_rows r WHERE ({value} OR {not_ascii})"
