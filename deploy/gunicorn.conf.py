@@ -8,10 +8,12 @@ import gc
 import itertools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from gunicorn.arbiter import Arbiter
@@ -25,7 +27,7 @@ from petstore_site import settings  # noqa: E402 - needs the lines above
 from petstore_site.configuration.env import exit_with  # noqa: E402
 from petstore_site.configuration.variables import env as environment_variables  # noqa: E402
 from server.guard import Guard  # noqa: E402
-from server.worker import Worker  # noqa: E402
+from server.worker import STOPPING, Worker  # noqa: E402
 
 # --- Environment variables: a mistake must stop the start here, not in workers that restart forever -----------------
 
@@ -103,6 +105,9 @@ def on_starting(server: Arbiter) -> None:
     get_resolver().url_patterns  # noqa: B018 - reading it loads them
     known_migrations()
     connections.close_all()  # no worker must share one
+    # A signal to stop waits until a new worker listens: the handlers of the master, which a fork copies, would lose it.
+    blocked, free = (partial(signal.pthread_sigmask, how, STOPPING) for how in (signal.SIG_BLOCK, signal.SIG_UNBLOCK))
+    os.register_at_fork(before=blocked, after_in_parent=free)
     gc.collect()
     gc.freeze()  # what is loaded stays: looking at it again takes a tenth of the time of an addition
 
@@ -128,7 +133,6 @@ def post_fork(_server: Arbiter, worker: Worker) -> None:
     from petstore_site.errors import reject  # noqa: PLC0415 - not before the settings are read
     from petstore_site.serving import metrics  # noqa: PLC0415
 
-    worker.leave_on_signals()  # the master's, which came with the fork, would lose them
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics.slot = worker.slot
     if worker.slot == 0:  # it serves no requests

@@ -11,6 +11,7 @@ from uvicorn_worker import UvicornWorker
 
 from server.guard import Guard
 
+STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 LAST_SECONDS = 0.05  # that a worker waits after its last response, which is logged and counted a moment later
 
 
@@ -30,13 +31,10 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         logging.getLogger("uvicorn.error").propagate = True
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
-    def leave_on_signals(self) -> None:
-        """Keep in mind a signal to stop that comes before uvicorn listens to them."""
-        for stopping in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
-            signal.signal(stopping, self._leave)
-
     def run(self) -> None:
-        self.leave_on_signals()  # again: gunicorn has reset them
+        for stopping in STOPPING:
+            signal.signal(stopping, self._leave)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         if self.work is None:
             self.log.info("Worker ready (pid: %s)", self.pid)
             super().run()
