@@ -87,7 +87,7 @@ class PetStore:
     ) -> None:
         """Call the API at `base_url`, which ends in `/v1`. Without it or `key`, read PETSTORE_URL or PETSTORE_API_KEY.
 
-        One that is missing or cannot be one raises `ValueError`. White space around the key is ignored.
+        One that is missing or cannot be one raises `ValueError`. White space around both is ignored.
         `http_client` sends the requests, with its proxies, certificates and hooks; you close it.
         """
         self._url, key = checked_url(base_url), checked_key(key)
@@ -180,9 +180,12 @@ def addition(pet: NewPet, idempotency_key: str | None) -> dict[str, Any]:
 def understood(operation: Any, api: KeyedClient, response: httpx.Response) -> Response[Any]:
     """Return what the response says. Raise `UnexpectedResponseError` if it does not have the form of the API's."""
     try:
-        return cast("Response[Any]", operation._build_response(client=api, response=response))
+        built = cast("Response[Any]", operation._build_response(client=api, response=response))
+        if built.parsed != [] or response.json() == []:  # `{}` has no animals either
+            return built
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UnexpectedResponseError.of(response) from error
+    raise UnexpectedResponseError.of(response)
 
 
 def next_cursor(page: Response[Any]) -> str | None:

@@ -17,9 +17,9 @@ BEARER_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def checked_url(base_url: str | None) -> str:
-    """Return the address of the API, from the environment if it is None. Raise `ValueError` if it cannot be one."""
-    url = os.environ.get(URL, "") if base_url is None else base_url
-    if not re.match("https?://[^/]", url):
+    """Return the address of the API without the white space around it. Raise `ValueError` if it cannot be one."""
+    url = (os.environ.get(URL, "") if base_url is None else base_url).strip()
+    if not re.fullmatch(r"https?://(\[[^\s/?#@]+\]|[^\s/?#@:]+)(:[0-9]*)?(/[^\s?#]*)?", url):
         message = f"base_url must be an address such as https://petstore.example/v1. Pass it, or set {URL}."
         raise ValueError(message)
     return url

@@ -1,5 +1,6 @@
 """An exception for each error code of the API, and for responses that do not come or are not the API's."""
 
+import re
 from typing import Self
 
 import httpx
@@ -12,7 +13,7 @@ _BY_CODE: dict[str, type["PetStoreError"]] = {}
 def seconds_in(headers: httpx.Headers) -> int | None:
     """Return the `Retry-After` of a response. The API sends seconds, and a date is left unread."""
     seconds = headers.get("Retry-After", "")
-    return int(seconds) if seconds.isdecimal() else None
+    return int(seconds) if re.fullmatch("[0-9]{1,9}", seconds) else None
 
 
 class PetStoreError(Exception):

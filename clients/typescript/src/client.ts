@@ -15,7 +15,7 @@ export type PetChange = components["schemas"]["PetChange"];
 export type PetStatus = components["schemas"]["PetStatus"];
 
 export interface Options extends Partial<Retries> {
-  /** The address of the API, which ends in `/v1`. Without it, the environment variable PETSTORE_URL. */
+  /** The address of the API, which ends in `/v1`. Without it, the environment variable PETSTORE_URL. White space around it is ignored. */
   baseUrl?: string | undefined;
   /** Your API key. Without it, PETSTORE_API_KEY. One that cannot be a key throws a `TypeError`. White space around it is ignored. */
   key?: string | undefined;
@@ -183,7 +183,7 @@ async function* every<Item extends object>(
 }
 
 function items<Item>({ data, response }: Page<Item>): Item[] {
-  if (Array.isArray(data)) return data;
+  if (Array.isArray(data) && data.every((item) => typeof item === "object" && item !== null)) return data;
   throw PetStoreError.unexpected(response);
 }
 

@@ -8,9 +8,10 @@ const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 /** What Node, Deno and Bun have, and a browser has not. */
 const { process } = globalThis as { process?: { env: Record<string, string | undefined>; versions: { node?: string } } };
 
-/** Return the address of the API, from the environment if it is undefined. Throw a `TypeError` if it cannot be one. */
+/** Return the address of the API without the white space around it. Throw a `TypeError` if it cannot be one. */
 export function checkedUrl(baseUrl = process?.env["PETSTORE_URL"] ?? ""): string {
-  if (/^https?:\/\/[^/]/.test(baseUrl)) return baseUrl;
+  const url = String(baseUrl).trim();
+  if (/^https?:\/\/(\[[^\s/?#@]+\]|[^\s/?#@:]+)(:[0-9]*)?(\/[^\s?#]*)?$/.test(url)) return url;
   throw new TypeError("baseUrl must be an address such as https://petstore.example/v1. Pass it, or set PETSTORE_URL.");
 }
 

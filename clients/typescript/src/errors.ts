@@ -33,7 +33,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number] | "no_response" | "unexpect
 /** Return the seconds in `Retry-After`. The API sends seconds, and a date is left unread. */
 export function secondsIn(headers: Headers): number | null {
   const seconds = headers.get("Retry-After") ?? "";
-  return /^\d+$/.test(seconds) ? Number(seconds) : null;
+  return /^\d{1,9}$/.test(seconds) ? Number(seconds) : null;
 }
 
 /** Whatever goes wrong with a request. Branch on `code`; keep `requestId` for support. `status` is 0 if none is known. */

@@ -22,6 +22,9 @@ export type Logger = Pick<Console, "debug" | "info" | "warn">;
 
 export const SILENT: Logger = { debug() {}, info() {}, warn() {} };
 
+/** Milliseconds: a timer that is set for longer ends at once. */
+const LONGEST = 2 ** 31 - 1;
+
 /** A later attempt can succeed. After a 500, one is enough. */
 const TEMPORARY = new Set([409, 429, 502, 503, 504]);
 
@@ -62,7 +65,8 @@ export function retrying(options: Retries): (request: Request) => Promise<Respon
 async function fetchOnce(fetch: Retries["fetch"], request: Request, timeout: number): Promise<Response> {
   // Not by AbortSignal.timeout and any: Node.js 20 forgets them when it collects garbage.
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(new DOMException("No response in time", "TimeoutError")), timeout);
+  const end = () => controller.abort(new DOMException("No response in time", "TimeoutError"));
+  const timer = setTimeout(end, Math.min(timeout, LONGEST));
   const stop = () => controller.abort(request.signal.reason);
   request.signal.addEventListener("abort", stop);
   if (request.signal.aborted) stop();
@@ -103,7 +107,7 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", stop);
       resolve();
-    }, milliseconds);
+    }, Math.min(milliseconds, LONGEST));
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
   });
