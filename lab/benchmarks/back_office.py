@@ -49,13 +49,13 @@ FILL_ANIMALS = """
 """
 FILL_HISTORY = """
     INSERT INTO pets_petchange (id, name, category_id, status, external_reference,
-        history_date, history_type, actor, request_id, import_run_id, bulk_change_id, import_line)
+        history_date, history_type, actor, request_id, bulk_change_id, import_line)
     SELECT id, name, category_id, status, external_reference, created_at, '+',
         CASE WHEN id <= {animals} * 3 / 10 THEN 'import 1' ELSE 'key Ab3dE6gH' END, '',
-        {imported}, {imported}, id FROM pets_pet ORDER BY id
+        {imported}, id FROM pets_pet ORDER BY id
 """
 IMPORTED = "CASE WHEN id <= {animals} * 3 / 10 THEN 1 WHEN id % 700 = 0 THEN 2 END"
-"""The number of the import, and of its change."""
+"""The number of the change of an import."""
 
 FILL_DELETIONS = """
     INSERT INTO pets_petchange (id, name, category_id, status, external_reference,

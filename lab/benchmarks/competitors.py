@@ -29,7 +29,7 @@ def main(how: str, file: str) -> None:
 def floor(file: Path) -> None:
     """Write with sqlite3 alone, in one transaction, on a connection set up like the service's."""
     with closing(sqlite3.connect(os.environ["DATABASE_URL"].removeprefix("sqlite:///"))) as connection:
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
         rows = _numbered_rows(file, dict(connection.execute("SELECT name, id FROM categories_category")))
         with connection:

@@ -108,7 +108,7 @@ def install(store: Store, version: str) -> None:
     store.run(
         re.sub(r"apt-get install .+", f"apt-get install --yes {PACKAGES}", get).replace("REPOSITORY", "/repository")
     )
-    password = secrets.token_urlsafe(16)
+    password = secrets.token_hex(16)  # printf would take a "-" at its start for an option
     store.guide(re.sub(r"(?m)^(.*\\password)", rf"printf '{password}\\n{password}\\n' | \1", database))
     settings = settings.replace("SECRET_KEY=...", f"SECRET_KEY={secrets.token_urlsafe(64)}").replace(
         "PASSWORD", password
@@ -121,9 +121,9 @@ def install(store: Store, version: str) -> None:
     store.guide(prepare)
     store.guide(start)
     expect(store.release() == version, "Another release serves.")
-    store.run(f"(echo name,category,status; seq {ANIMALS} | sed 's/.*/Bella &,Dogs,sold/') >/root/animals.csv")
+    store.run(f"(echo name,category,status; seq {ANIMALS} | sed 's/.*/Bella &,Dogs,sold/') >/srv/animals.csv")
     store.guide(
-        "manage environment create_admin anna; manage environment import_pets /root/animals.csv --create-categories"
+        "manage environment create_admin anna; manage environment import_pets /srv/animals.csv --create-categories"
     )
     issued = store.guide('manage environment issue_api_key "Partner shop" --rate-limit 1000000/min --secret-only')
     store.key = issued.strip().splitlines()[-1]
