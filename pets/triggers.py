@@ -2,18 +2,16 @@
 
 A statement that sets the status of an animal decides its day; one that sets only the day, an undo, has the last word.
 A migration that makes SQLite rebuild the table of animals or of their history (any change of a field or a constraint
-does) begins with `remove` and ends with `install` of migrations 0028 and 0030, which have those for other releases too.
+does) begins with `remove` and ends with `install`.
 """
-
-from collections.abc import Iterable
 
 from django.db import connection
 
-from pets.sql import execute, read
+from pets.sql import execute
 
 TRIGGERS = {"pet_added", "pet_changed", "pet_removed", "pet_sold", "pet_recorded"}
 
-RECORDS_DAY = "NEW.status = 'sold' AND NEW.sold_on IS NULL AND (NEW.history_type <> '+' OR NEW.import_run_id IS NULL)"
+RECORDS_DAY = "NEW.status = 'sold' AND NEW.sold_on IS NULL AND (NEW.history_type <> '+' OR NEW.import_line IS NULL)"
 """What an import adds has no day: it would cost a large one 5 % to look."""
 
 # One row for each group of animals and nothing updated: two writers never wait for each other. The path is fixed as
@@ -118,34 +116,19 @@ CREATE TRIGGER pet_recorded AFTER INSERT ON pets_petchange WHEN {RECORDS_DAY} BE
 END""",  # noqa: S608 - constants
 )
 
-INSTALLED = {
-    "postgresql": "SELECT tgname FROM pg_trigger WHERE tgname LIKE 'pet%' AND NOT tgisinternal",
-    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND (name LIKE 'pet%' OR name LIKE '%_2_0' "
-    "OR name LIKE '%_1_6')",
-}
-
 
 def install() -> None:
     """Create the triggers, or replace them; the counts stay as they are."""
-    _remove(TRIGGERS)
+    remove()
     for statement in [POSTGRESQL] if connection.vendor == "postgresql" else SQLITE:
         execute(statement)
 
 
 def remove() -> None:
-    """Drop the triggers, on SQLite also those of migrations for other releases, which name these tables too."""
-    _remove(TRIGGERS if connection.vendor == "postgresql" else installed())
-
-
-def _remove(names: Iterable[str]) -> None:
+    """Drop the triggers."""
     if connection.vendor == "postgresql":
-        for name in (*sorted(names), "pets_truncated"):
+        for name in (*sorted(TRIGGERS), "pets_truncated"):
             execute(f"DROP FUNCTION IF EXISTS {name}() CASCADE")
     else:
-        for name in sorted(names):
+        for name in sorted(TRIGGERS):
             execute(f"DROP TRIGGER IF EXISTS {name}")
-
-
-def installed() -> set[str]:
-    """Return the names of our triggers that there are."""
-    return {name for (name,) in read(INSTALLED[connection.vendor])}

@@ -38,9 +38,14 @@ UNION ALL SELECT '', proname, pg_get_functiondef(oid) FROM pg_proc p WHERE prona
     AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
 """
 
-OF_OTHERS = "SELECT history_id, bulk_change_id FROM pets_petchange WHERE import_run_id IS NULL ORDER BY 1"
-OF_IMPORTS = "SELECT bulk_change_id = r.change_id FROM pets_petchange JOIN pets_importrun r ON r.id = import_run_id"
+CHANGES = "SELECT history_id, bulk_change_id FROM pets_petchange ORDER BY 1"
+CHANGES_UNTIL_2_0 = """
+SELECT history_id, coalesce(bulk_change_id, change_id)
+FROM pets_petchange LEFT JOIN pets_importrun r ON r.id = import_run_id ORDER BY 1
+"""
 """Rows of imports have the change of their import since 2.1."""
+
+DAYS = "SELECT id, sold_on FROM pets_pet WHERE sold_on IS NOT NULL ORDER BY 1"
 
 AS_WRITTEN = re.compile(r"::(?:text|character varying)(?:\[\])?|[\s\"()]")
 """What a dump writes in another way: casts, brackets, and the ends of lines."""
@@ -128,8 +133,11 @@ def test_every_row_of_a_release_is_still_there(
 ) -> None:
     database.restore(version)
     columns = database.columns()
-    columns["pets_petchange"].remove("bulk_change_id")
-    before, others = database.rows(columns), database.query(OF_OTHERS)
+    query = CHANGES_UNTIL_2_0 if "import_run_id" in columns["pets_petchange"] else CHANGES
+    columns["pets_petchange"] = [*{*columns["pets_petchange"]} - {"bulk_change_id", "import_run_id"}]
+    sales = database.query("SELECT pet_id, day FROM pets_sale" if columns.pop("pets_sale", None) else DAYS)
+    assert not columns.pop("pets_endedsale", None) or database.query("SELECT * FROM pets_endedsale") == []
+    before, changes = database.rows(columns), database.query(query)
     assert sum(map(len, before.values())) > 1000
     assert len([table for table, rows in before.items() if rows]) > 15
     done = migrate(database)
@@ -139,8 +147,8 @@ def test_every_row_of_a_release_is_still_there(
     for table in columns:
         added = after[table] - before[table]
         assert (table, before[table] - after[table], added if table not in GROWING else set()) == (table, set(), set())
-    assert database.query(OF_OTHERS) == others
-    assert {row[0] for row in database.query(OF_IMPORTS)} == {True}
+    assert database.query(CHANGES) == changes
+    assert database.query(DAYS) == sales
     with running_server(database=database.url, workers=1) as service:
         key = service.issue_key()
         ids = [pet["id"] for pet in service.get("/v1/pets?limit=100", key).json()]
@@ -165,5 +173,68 @@ def test_a_database_from_before_1_5_is_left_as_it_is(database: Database, lacks: 
 
 def test_a_migration_that_was_stopped_goes_on(database: Database) -> None:
     manage({"PATH": os.environ["PATH"], "DATABASE_URL": database.url}, "migrate", "pets", "0001", "--verbosity=0")
-    done = migrate(database)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    for _ in range(2):
+        done = migrate(database)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        database.query("DELETE FROM django_migrations WHERE app = 'pets' AND name > '0031'")  # stopped at its end
+
+
+CATEGORY = "INSERT INTO categories_category (id, name, created_at, updated_at) VALUES (1, 'Dog', {day}1', {day}1')"
+ANIMAL = """
+INSERT INTO pets_pet (id, name, category_id, status, created_at, updated_at) VALUES ({}, 'Rex', 1, '{}', {day}1', {day}9')
+"""
+ROW = """
+INSERT INTO pets_petchange (id, name, category_id, status, history_type, history_date, actor, request_id)
+VALUES ({}, 'Rex', 1, '{}', '{}', {day}{}', '', '')
+"""
+SALE = "INSERT INTO pets_sale (pet_id, day) VALUES ({}, {day}{}')"
+ENDED_SALE = "INSERT INTO pets_endedsale (pet_id, day, ended_at) VALUES ({}, {day}{}', {day}{}')"
+KNOWN = (
+    "SELECT id, history_type, history_date, sold_on FROM pets_petchange WHERE sold_on IS NOT NULL ORDER BY history_id"
+)
+
+IN_1_6: dict[str, list[tuple[Any, ...]]] = {
+    CATEGORY: [()],
+    ANIMAL: [(1, "sold"), (2, "pending"), (3, "pending"), (5, "available"), (6, "sold")],
+    ROW: [
+        *[(1, "available", "+", 1), (1, "sold", "~", 2), (1, "sold", "~", 3)],
+        *[(2, "available", "+", 1), (2, "sold", "~", 2), (2, "pending", "~", 3)],
+        *[(3, "available", "+", 1), (3, "sold", "~", 2), (3, "available", "~", 3), (3, "sold", "~", 4)],
+        *[(3, "pending", "~", 5)],
+        *[(4, "available", "+", 1), (4, "sold", "~", 2), (4, "available", "~", 3), (4, "sold", "~", 4)],
+        *[(4, "sold", "-", 5)],
+        *[(5, "sold", "+", 1), (5, "available", "~", 2)],
+        *[(6, "available", "+", 1), (6, "sold", "~", 2), (6, "available", "~", 3)],
+    ],
+    SALE: [(1, 2), (6, 5)],
+    ENDED_SALE: [(2, 2, 3), (3, 2, 3), (3, 4, 5), (4, 2, 3), (4, 4, 4), (6, 2, 3)],
+}
+"""By statement, what it wrote of six animals in a week: 1 is sold, and the sales of 2 to 4 ended, that of 4 with its
+deletion, which counts from its last change. 5 came as sold, and 6 was sold again with plain SQL."""
+
+
+@pytest.mark.parametrize("stopped", ["never", "before it copies, and a sale ends meanwhile", "at its end"])
+def test_days_of_sales_that_1_6_kept_in_tables_come_along(database: Database, stopped: str) -> None:
+    """Those of the animals, and in their history those that an undo needs."""
+    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": database.url}
+    manage(environment, "migrate", "pets", "0027", "--verbosity=0")
+    for statement, rows in IN_1_6.items():
+        for row in rows:
+            database.query(statement.format(*row, day="'2026-01-0"))
+    is_sold = not stopped.startswith("before")
+    if not is_sold:
+        database.query("ALTER TABLE pets_sale RENAME TO pets_sale_of_1_6")
+        database.query("UPDATE pets_pet SET status = 'available' WHERE id = 1")
+        database.query(ROW.format(1, "available", "~", 4, day="'2026-01-0"))
+    if stopped == "at its end":
+        manage(environment, "migrate", "pets", "0028", "--verbosity=0")
+        database.query("DELETE FROM django_migrations WHERE app = 'pets' AND name > '0028'")
+    assert migrate(database).returncode == 0
+    assert [(pet, str(day)) for pet, day in database.query(DAYS)] == [(1, "2026-01-02")] * is_sold + [(6, "2026-01-05")]
+    known = [(pet, did, str(at)[9], str(day)[9]) for pet, did, at, day in database.query(KNOWN)]
+    assert known == [
+        *[(1, "~", "3", "2"), (2, "~", "2", "2")],
+        *[(3, "~", "2", "2"), (3, "~", "4", "4")],
+        *[(4, "~", "2", "2"), (4, "-", "5", "4"), (6, "~", "2", "2")],
+    ]
+    assert not {table for table in database.columns() if "sale" in table}

@@ -58,7 +58,10 @@ def save(request: Any) -> HttpResponse:
         raise PermissionDenied
     form = ViewForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Not saved. Give the view a name of 1 to 60 characters.")
+        advice = "Give the view a name of 1 to 60 characters."
+        if "query" in form.errors:
+            advice = "The search and filters have more than 2,000 characters."
+        messages.error(request, f"Not saved. {advice}")
         return _list(request.POST.get("query", "")[:2_000])
     values = form.cleaned_data
     name = values.pop("name")

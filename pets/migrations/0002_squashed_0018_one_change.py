@@ -1,12 +1,10 @@
-"""What Django's models cannot say of the tables of animals: a constraint that is checked at once, indexes, triggers.
+"""What Django's models cannot say of the tables of animals: a constraint that is checked at once, and indexes.
 
 They are made on empty tables. A later migration that adds an index to a table in use must make it CONCURRENTLY.
 """
 
 from django.core.management import CommandError
 from django.db import OperationalError, ProgrammingError, migrations
-
-from pets.migrations import _triggers_of_1_6 as triggers
 
 NO_EXTENSION = (
     "The search for a part of a name needs PostgreSQL's extension pg_trgm, which cannot be created: {why}. "
@@ -101,5 +99,4 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunPython(_create, _drop),
-        migrations.RunPython(lambda *_: triggers.install(), lambda *_: triggers.remove()),
     ]

@@ -64,7 +64,6 @@ INDEXES = {
 
 
 def install(apps, schema_editor):
-    """Create the trigger. A migration that removed it with the others ends with it."""
     connection = schema_editor.connection
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
         _remove(apps, schema_editor)

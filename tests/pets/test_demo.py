@@ -1,31 +1,24 @@
 """`load_demo_data` and `prepare_development`."""
 
-import json
 import re
 import unicodedata
-from io import StringIO
 from typing import Any
 
 import pytest
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from categories.models import Category
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
-
-
-def run(name: str, *arguments: str) -> str:
-    out = StringIO()
-    call_command(name, *arguments, stdout=out)
-    return out.getvalue()
+from tests.running import run, run_json
 
 
 def test_a_catalogue_like_a_pet_stores(db: None) -> None:
-    assert json.loads(run("load_demo_data", "--json")) == {"categories": 17, "pets": 360}
+    assert run_json("load_demo_data") == {"categories": 17, "pets": 360}
     pets = list(Pet.objects.select_related("category"))
     scripts = {unicodedata.name(letter).split()[0] for pet in pets for letter in pet.name if letter.isalpha()}
     assert {"LATIN", "CYRILLIC", "GREEK", "ARABIC", "HEBREW", "CJK", "HANGUL", "THAI", "DEVANAGARI"} <= scripts
@@ -97,7 +90,7 @@ def test_someone_elses_admin_account_is_left_alone(db: None) -> None:
 
 
 def test_what_there_is_as_json(db: None) -> None:
-    first, second = (json.loads(run("prepare_development", "--json")) for _ in range(2))
+    first, second = (run_json("prepare_development") for _ in range(2))
     ready = {"address": "http://127.0.0.1:8000", "username": "admin"}
     assert first == ready | {"key": first["key"], "password": first["password"]}
     assert ApiClient(first["key"]).get("/v1/pets").status_code == 200

@@ -1,16 +1,13 @@
 """The kept figures of the stock, held against a plain count after every way there is to change animals."""
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import UTC, date, datetime, timedelta
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
@@ -22,8 +19,10 @@ from files.run import import_file
 from files.undo import undo_import
 from pets import stock, triggers
 from pets.models import Pet, PetStatus, StockMovement
+from pets.sql import read
 from tests.factories import CategoryFactory, PetFactory
 from tests.racing import patient
+from tests.running import run, run_json
 
 EPOCH = date(1970, 1, 1)
 
@@ -233,7 +232,20 @@ def test_many_are_changed_and_deleted_within_the_deadline_after_one_was(db: None
 
 def test_no_migration_has_lost_the_triggers(db: None) -> None:
     """SQLite drops them with the table that a migration rebuilds: that begins with `remove` and ends with `install`."""
-    assert triggers.installed() >= triggers.TRIGGERS
+    statement = (
+        "SELECT tgname FROM pg_trigger" if connection.vendor == "postgresql" else "SELECT name FROM sqlite_master"
+    )
+    assert {name for (name,) in read(statement)} >= triggers.TRIGGERS
+
+
+def test_a_restore_of_the_history_keeps_its_days(animals: list[Pet]) -> None:
+    """Rows come back with a day, whatever the animal is now."""
+    Pet.objects.filter(pk=animals[0].pk).update(status="sold")
+    row = Pet.history.filter(id=animals[0].pk).latest("history_id")
+    row.pk, row.status, row.sold_on = None, "sold", date(2026, 1, 5)
+    row.save()
+    row.refresh_from_db()
+    assert row.sold_on == date(2026, 1, 5)
 
 
 @pytest.fixture
@@ -249,9 +261,7 @@ def written_past_the_triggers(animals: list[Pet]) -> Category:
 def test_what_was_written_past_the_triggers_is_found(written_past_the_triggers: Category, today: date) -> None:
     missing = [(str(today), None, None, 2), (None, written_past_the_triggers.pk, "sold", 2)]
     assert set(stock.differences()) == {*missing}
-    out = StringIO()
-    call_command("recount_stock", "--json", stdout=out)
-    assert {tuple(figure.values()) for figure in json.loads(out.getvalue())} == {*missing}
+    assert {tuple(figure.values()) for figure in run_json("recount_stock")} == {*missing}
     assert stock.differences() == []
 
 
@@ -262,9 +272,7 @@ def test_and_corrected() -> None:
         ([], "The stored figures are correct.\n"),
         (["--json"], "[]\n"),
     ):
-        out = StringIO()
-        call_command("recount_stock", *arguments, stdout=out)
-        assert out.getvalue() == said
+        assert run("recount_stock", *arguments) == said
     assert_right()
 
 
