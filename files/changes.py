@@ -32,11 +32,6 @@ class RowPlan(NamedTuple):
     by_id: bool  # whether it was found by its id, or else by its reference
     cells: dict[str, Cell]  # by the header of the column, in the order of an export
 
-    @property
-    def acts(self) -> bool:
-        """Whether it adds an animal or changes one."""
-        return self.pet_id is None or any(cell.changes for cell in self.cells.values())
-
 
 PLANNED = f"""
     SELECT r.line, p.id, COALESCE(k.by_id, FALSE), {each("p.{c}, COALESCE(r.{c}, p.{c}, {default})")}
@@ -46,9 +41,9 @@ ACTING = "(k.line IS NULL OR k.differs)"  # adds an animal, or changes one
 MOST_SHOWN = 5_000  # rows that a page can show
 
 
-def planned(most: int | None = None) -> Iterator[RowPlan]:
+def planned(most: int) -> Iterator[RowPlan]:
     """Yield what is staged to be written, by line; at most so many rows."""
-    return _planned(f"WHERE {ACTING} ORDER BY r.line {'' if most is None else f'LIMIT {most}'}")
+    return _planned(f"WHERE {ACTING} ORDER BY r.line LIMIT {most}")
 
 
 def planned_for_page(doubtful: Iterable[int]) -> Iterator[RowPlan]:
@@ -61,16 +56,11 @@ def planned_for_page(doubtful: Iterable[int]) -> Iterator[RowPlan]:
 def _planned(which: str) -> Iterator[RowPlan]:
     categories = dict(Category.objects.values_list("pk", "name"))
     for line, pet_id, by_id, *values in stream(f"{PLANNED} {which}"):
-        yield RowPlan(line, pet_id, bool(by_id), cells_of(values, categories, is_new=pet_id is None))
-
-
-def cells_of(values: list[Any], categories: dict[int, str], *, is_new: bool) -> dict[str, Cell]:
-    """Return the cells by header for the value of each column before and after."""
-    cells = {}
-    for column, before, after in zip(COLUMNS, values[::2], values[1::2], strict=True):
-        words = [categories.get(value, "") if column is CATEGORY else value or "" for value in (before, after)]
-        cells[column.header] = Cell(None if is_new else words[0], words[1])
-    return cells
+        cells = {}
+        for column, *both in zip(COLUMNS, values[::2], values[1::2], strict=True):
+            before, after = (categories.get(value, "") if column is CATEGORY else value or "" for value in both)
+            cells[column.header] = Cell(None if pet_id is None else before, after)
+        yield RowPlan(line, pet_id, bool(by_id), cells)
 
 
 def digest(tally: Sequence[int]) -> str:
@@ -92,13 +82,13 @@ class FieldChange(NamedTuple):
     after: str
 
 
-def changes_of(row: RowPlan, pet_id: int | None) -> Iterator[FieldChange]:
-    """Yield what a row does to each field, in the order of an export; `pet_id` is the animal's, if it has one."""
+def changes_of(row: RowPlan) -> Iterator[FieldChange]:
+    """Yield what a row does to each field, in the order of an export."""
     reference = row.cells[REFERENCE.header]
     known_by = reference.after if reference.before is None else reference.before
     for header, cell in row.cells.items():
         if cell.after != (cell.before or ""):
-            yield FieldChange(pet_id, known_by or None, row.line, header, cell.before or None, cell.after)
+            yield FieldChange(row.pet_id, known_by or None, row.line, header, cell.before or None, cell.after)
 
 
 class SuspectName(NamedTuple):

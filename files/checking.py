@@ -146,7 +146,7 @@ class Check:
             errors += self.missing(line, cells)  # what has a default gets it when it is added
         elif not self._keep_blanks:
             errors += self.missing(line, cells, self._cleared)
-            values = {each.name: self._defaults.get(each.name) for each in self._cleared} | values
+            values = {each.name: self._defaults.get(each.name) for each in self._cleared if not each.required} | values
         if CATEGORY.header in cells and CATEGORY_ID in cells:
             errors.append(RowError(line, CATEGORY_ID, BOTH))
         if errors:

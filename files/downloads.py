@@ -28,17 +28,12 @@ CONTENT_TYPES = {
 
 def download(pets: QuerySet[Pet], file_format: FileFormat, columns: Sequence[str]) -> FileResponse:
     """Return these columns of the animals as one consistent, formula-safe file; raises `ValueError` for the user."""
-    file = _file(pets, Form(file_format=file_format, columns=tuple(columns), for_spreadsheets=True))
-    name = f"animals-{timezone.now():%Y-%m-%d-%H%M}.{file_format}"
-    return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[file_format])
-
-
-def _file(pets: QuerySet[Pet], form: Form) -> BinaryIO:
-    most = MOST_ANIMALS[form.file_format]
+    form = Form(file_format=file_format, columns=tuple(columns), for_spreadsheets=True)
+    most = MOST_ANIMALS[file_format]
     with _unhurried():
         # Without an order, as PostgreSQL may walk along the ids in the hope of meeting so many.
         if len(pets.order_by().values_list("pk")[: most + 1]) > most:
-            larger = ", or choose CSV, which can hold more" if form.file_format is FileFormat.XLSX else ""
+            larger = ", or choose CSV, which can hold more" if file_format is FileFormat.XLSX else ""
             message = (
                 f"These are more than {most:,} animals. Filter for fewer{larger}. An operator can export all of them "
                 "with manage.py export_pets."
@@ -47,7 +42,8 @@ def _file(pets: QuerySet[Pet], form: Form) -> BinaryIO:
         file = cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY))  # noqa: SIM115 - the response closes it
         write_pets(pets, file, form=form)
     file.seek(0)
-    return file
+    name = f"animals-{timezone.now():%Y-%m-%d-%H%M}.{file_format}"
+    return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[file_format])
 
 
 def template(file_format: FileFormat) -> HttpResponse:

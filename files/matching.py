@@ -17,6 +17,7 @@ from files.readers.header import KNOWN, REMARKS, WORDS, named, names_of_columns,
 from files.readers.rows import CoveredCells, FirstRows, Reading, Sheet, Table
 from files.source import Source
 from files.values import MatchedColumn, Vocabulary, matched_columns
+from history.acting import acting
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, ID, NAME, REFERENCE
 from pets.models import ColumnProfile, Pet
 
@@ -51,6 +52,8 @@ class FittingEncodings(NamedTuple):
 
     names: Sequence[str]
     texts: Sequence[str]  # the first cells that read otherwise in others
+    kept: int  # names of known animals that they keep, of so many at the beginning of the file
+    known: int
 
 
 class KnownSupplier(NamedTuple):
@@ -90,7 +93,6 @@ class Match:
     sheets: Sequence[Sheet]  # to choose from; none for a workbook with a single one
     columns: Sequence[SheetColumn]  # the first `MOST_COLUMNS` of them
     encodings: Sequence[FittingEncodings]  # the likeliest first; none for a workbook or UTF-8
-    known_names: tuple[Mapping[str, int], int]  # as `names_kept` returns them
     supplier: str  # the one that is known, or ""
     known: KnownSupplier | None  # as which the columns are read
     foreign_ids: ForeignIds | None
@@ -124,7 +126,9 @@ def understood(source: Source, how: Reading, *, adds: bool, may_add: bool) -> Re
     asked = [each for each in matched_columns(table, words) if not (adds and each.header == CATEGORY.header)]
     default = how.defaults.get(CATEGORY.header)
     is_clear = default in {None, *words.categories}
-    return how if is_clear and all(value.is_chosen for column in asked for value in column.values) else None
+    if not is_clear or not all(value.is_chosen for column in asked for value in column.values):
+        return None
+    return replace(how, values=words.chosen)
 
 
 def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: bool) -> Match:
@@ -137,13 +141,12 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     names = [sheet.name for sheet in found_sheets]
     sheet = dict(enumerate(names, 1)).get(number or 0, how.sheet)
     how = replace(how, sheet=sheet or _likeliest(found_sheets), columns=how.columns if sheet == how.sheet else None)
-    known = _remembered(source, replace(how, encoding=None), names=() if sheet else names)
+    profiles = list(ColumnProfile.objects.all())
+    known = _remembered(source, replace(how, encoding=None), profiles, () if sheet else names)
     supplier = known.supplier if known else ""
     if known is None or how.columns is not None:
         known = KnownSupplier("", how)
-    is_clear = _is_clear_text(source, replace(how, encoding=None))
-    kept, known_names = ({}, 0) if is_clear else names_kept(source)
-    found = [] if is_clear else _encodings(source, kept)
+    found = [] if _is_clear_text(source, replace(how, encoding=None)) else _encodings(source)
     fitting = [name for each in found for name in each.names]
     likely = next((name for name in (encoding, known.how.encoding, *fitting[:1]) if name in fitting), None)
     how = replace(known.how, encoding=likely)
@@ -156,23 +159,28 @@ def match(source: Source, how: Reading, choice: Choice, *, adds: bool, may_add: 
     columns, foreign_ids = _meanings(titles, [cells for _, cells in below], words, known._replace(how=how))
     for at, meaning in enumerate(meanings[: len(columns)]):
         columns[at] = columns[at]._replace(meaning=meaning)
-    how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
-    table = None
+    how = replace(
+        how,
+        header_row=line,
+        columns=[column.meaning for column in columns],
+        delimiter=first.delimiter,
+        values=words.chosen,
+    )
+    table = Table(iter(()))
     with suppress(FileError):  # the check says what is wrong
         table = read(source, replace(how, fill_merged=how.fill_merged is not False))
     values = matched_columns(table, words, foreign)
     of_supplier = known if known.supplier else None
     doubled = _doubled(columns)
     return Match(
-        *(how, first, found_sheets, columns[:MOST_COLUMNS], found, (kept, known_names), supplier, of_supplier),
+        *(how, first, found_sheets, columns[:MOST_COLUMNS], found, supplier, of_supplier),
         *(foreign_ids, doubled, words.categories, values, going_down(table)),
     )
 
 
-def going_down(table: Table | None) -> dict[int, list[CoveredCells]]:
+def going_down(table: Table) -> dict[int, list[CoveredCells]]:
     """Return the cells below one that covers them, by the place of the column."""
-    merged = {} if table is None else table.merged
-    down = {at: [each for each in groups if each.goes_down] for at, groups in merged.items()}
+    down = {at: [each for each in groups if each.goes_down] for at, groups in table.merged.items()}
     return {at: groups for at, groups in down.items() if groups}
 
 
@@ -224,7 +232,8 @@ def _foreign_ids(columns: Sequence[SheetColumn], below: Sequence[Sequence[str]])
 
 def _doubled(columns: Sequence[SheetColumn]) -> list[str]:
     """Return which of the first names are animals, if no column says which animal a row is about."""
-    names = {name for column in columns if column.meaning == NAME.header for name in column.values if name.strip()}
+    first = {name for column in columns if column.meaning == NAME.header for name in column.values}
+    names = {name for name in first if name.strip() and "\0" not in name}  # PostgreSQL has no NUL
     if {ID, REFERENCE.header} & {column.meaning for column in columns} or not names:
         return []
     same = Q()
@@ -233,7 +242,7 @@ def _doubled(columns: Sequence[SheetColumn]) -> list[str]:
     return sorted(set(Pet.objects.filter(same).values_list("name", flat=True)[:MOST_READ]))
 
 
-def remember(name: str, source: Source, how: Reading, *, who: str, supplier: str) -> None:
+def remember(name: str, source: Source, how: Reading, *, supplier: str) -> None:
     """Keep how a file is read, for the next one with its header; raises `ImportRejectedError` if the name is taken.
 
     `supplier`: whose profile the file was read by, and which can get another header.
@@ -243,7 +252,9 @@ def remember(name: str, source: Source, how: Reading, *, who: str, supplier: str
     if name != supplier and ColumnProfile.objects.filter(name=name).exclude(header=header).exists():
         message = f"{quoted(name)} is the name of other columns. Choose another name, or delete those first."
         raise ImportRejectedError(message)
-    kept = {"name": name, "columns": list(how.columns or ()), "encoding": how.encoding or "", "saved_by": who}
+    kept = {"name": name, "columns": list(how.columns or ()), "saved_by": acting().actor[:150]}
+    if how.encoding is not None or not source.is_text_in("ascii"):  # ASCII says nothing of the next file
+        kept["encoding"] = how.encoding or ""
     chosen = {"header": header, "defaults": how.defaults, "values": how.values}
     of_workbook = {"sheet": how.sheet or "", "fill_merged": how.fill_merged}
     same = {"name": name} if name == supplier else {"header": header}
@@ -257,6 +268,8 @@ def by_profile(source: Source, how: Reading, name: str) -> Reading:
         names = named(list(ColumnProfile.objects.values_list("name", flat=True))) or "none"
         message = f"There is no profile {quoted(name)}. Profiles: {names}."
         raise ImportRejectedError(message)
+    kept = replace(how, values=profiles[0].values or {})
+    profiles[0].values = Vocabulary(kept, adds=False, may_add=True).chosen
     if how.sheet is None and profiles[0].sheet in {sheet.name for sheet in sheets(source, how)}:
         how = replace(how, sheet=profiles[0].sheet)
     if (known := _remembered(source, how, profiles)) is not None:
@@ -288,13 +301,12 @@ def _chosen(profile: ColumnProfile, how: Reading) -> Reading:
 
 
 def _remembered(
-    source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None, names: Sequence[str] = ()
+    source: Source, how: Reading, profiles: Sequence[ColumnProfile], names: Sequence[str] = ()
 ) -> KnownSupplier | None:
     """Return the profile whose header is one of the first rows, or else one that has most of its titles there.
 
     They are those of its own sheet if that is one of `names`.
     """
-    profiles = list(ColumnProfile.objects.all()) if profiles is None else profiles
     is_clear = not profiles or _is_clear_text(source, how)
     alike: dict[tuple[str | None, str | None], list[ColumnProfile]] = defaultdict(list)
     for profile in profiles:
@@ -337,16 +349,18 @@ def _is_clear_text(source: Source, how: Reading) -> bool:
     return source.is_text_in("utf-8")
 
 
-def _encodings(source: Source, kept: Mapping[str, int]) -> list[FittingEncodings]:
+def _encodings(source: Source) -> list[FittingEncodings]:
     """Return the encodings that fit the file, those that keep most names and look likeliest first."""
-    cells = _odd_cells(source)
+    (kept, known), cells = _names_kept(source), _odd_cells(source)
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, texts in sorted(readings(cells).items(), key=lambda reading: -kept[reading[0]]):
         if name not in OF_SEVERAL_BYTES or source.is_text_in(name):
             alike.setdefault(tuple(texts), []).append(name)
     shown = list(zip(*list(alike)[:MOST_ENCODINGS], strict=True))
     first = sorted(range(len(shown)), key=lambda at: -len({*shown[at]}))[:EXAMPLES]
-    return [FittingEncodings(names, [texts[at] for at in first]) for texts, names in alike.items()]
+    return [
+        FittingEncodings(names, [texts[at] for at in first], kept[names[0]], known) for texts, names in alike.items()
+    ]
 
 
 def _odd_cells(source: Source) -> list[bytes]:
@@ -365,7 +379,7 @@ def _odd_cells(source: Source) -> list[bytes]:
     return list(found)
 
 
-def names_kept(source: Source) -> tuple[Mapping[str, int], int]:
+def _names_kept(source: Source) -> tuple[Mapping[str, int], int]:
     """Return how many names of known animals the beginning of a file keeps in each likely encoding, and of how many."""
     rows = list(islice(_rows(source), MOST_READ))
     references = [cell.decode() for row in rows for cell in row if cell.isascii()][:MOST_REFERENCES]
@@ -387,8 +401,8 @@ def with_encodings(source: Source, error: UndecodableError) -> FileError:
     """Return the error with how a cell reads in the likeliest encodings, for a person to choose by."""
     fitting: list[FittingEncodings] = []
     with suppress(FileError):  # a line is too long to show
-        fitting = _encodings(source, names_kept(source)[0])
-    shown = [f"{quoted(text)} in {names[0]}" for names, texts in fitting[:MOST_NAMED] for text in texts[:1]]
+        fitting = _encodings(source)
+    shown = [f"{quoted(text)} in {names[0]}" for names, texts, *_ in fitting[:MOST_NAMED] for text in texts[:1]]
     advice = f" Set the encoding to the one that shows this correctly: {', '.join(shown)}." if shown else ""
     return FileError(f"{error}{advice}")
 
@@ -445,9 +459,12 @@ def _columns(titles: Sequence[str], below: Sequence[Sequence[str]], words: Vocab
     """Return the columns under a header with what each is likely to be: by its title, or else by its values."""
     taken: set[str] = set()
     found = []
-    for at, title in enumerate(titles):
-        values = [row[at] for row in below if at < len(row)]
-        meaning = _meaning(_word(title), {value for value in values if value}, words)
+    columns = [(title, _word(title), [row[at] for row in below if at < len(row)]) for at, title in enumerate(titles)]
+    references = [values for _, word, values in columns if word in REFERENCE.called and not _are_counted(values)]
+    for title, word, values in columns:
+        meaning = _meaning(word, {value for value in values if value}, words)
+        if references and values not in references and word in REFERENCE.called and word not in KNOWN:
+            meaning = ""
         if meaning in taken or (meaning in {CATEGORY.header, CATEGORY_ID} and taken & {CATEGORY.header, CATEGORY_ID}):
             meaning = ""
         taken.add(meaning)
@@ -456,6 +473,12 @@ def _columns(titles: Sequence[str], below: Sequence[Sequence[str]], words: Vocab
     if (codes_at := next((at for at, are in enumerate(codes) if are and not found[at].meaning), None)) is not None:
         found[codes_at] = found[codes_at]._replace(meaning=REFERENCE.header)
     return found
+
+
+def _are_counted(values: Sequence[str]) -> bool:
+    """Return whether these only number the rows, so that the next file has them for other animals."""
+    numbers = [value for value in values if value]
+    return len(numbers) > 1 and numbers == [str(number) for number in range(1, len(numbers) + 1)]
 
 
 def _are_codes(values: Sequence[str]) -> bool:

@@ -17,6 +17,7 @@ from files.rejects import Reject
 from files.report import NAMED, changes_as_json
 from files.staging import MissingAnimal
 from history.naming import who
+from pets import rules
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, NAME, REFERENCE, STATUS
 from pets.models import ImportRun, ImportState, ImportUpload
 
@@ -90,6 +91,11 @@ def found(outcome: Outcome) -> dict[str, Any]:
             doubts.count > 0 for doubts in (outcome.near, changes.foreign_ids, changes.altered, changes.misread)
         ),
         "missing": {"count": missing.count, "first": [animal._asdict() for animal in missing.first[:NAMED]]},
+        "lacks_category": any(
+            error.field in {CATEGORY.header, CATEGORY_ID} and error.message == rules.REQUIRED
+            for row in outcome.rejected
+            for error in row.errors
+        ),
         "foreign": [[header, value, rows] for (header, value), rows in outcome.foreign.items()],
         "near": {
             "count": outcome.near.count,
@@ -140,7 +146,8 @@ def _plan(row: RowPlan, doubts: Sequence[Doubt]) -> dict[str, Any]:
         cell = row.cells[header]
         before = (cell.before or "none") if cell.changes else ""
         cells.append({"header": header, "before": before, "after": cell.after, "doubtful": header in doubtful})
-    does = "added" if row.pet_id is None else "changed" if row.acts else "unchanged"
+    is_changed = any(cell.changes for cell in row.cells.values())
+    does = "added" if row.pet_id is None else "changed" if is_changed else "unchanged"
     return {
         "number": row.line,
         "does": "warning" if doubts else does,

@@ -28,7 +28,7 @@ from files.lock import is_free, only_import
 from files.options import Sender
 from files.page import found
 from files.progress import Note, Progress
-from files.run import import_locked, import_of
+from files.run import STOPPED, import_locked, import_of
 from files.transactions import LOCKED, disconnect
 from files.uploads import opened, options_of, permissions
 from history.acting import acting, acting_for
@@ -43,7 +43,6 @@ LARGEST_REJECTS = 10 * 1024 * 1024  # bytes of the file of rejects that is kept
 OF_WORKER = {"METRICS_SLOT", "PETSTORE_SERVING"}  # what gunicorn's worker sets for itself
 LEAVING = 2  # seconds that a process has to stop reading
 CHANGED_SINCE = "Nothing changed. The catalogue has changed since this page was shown. Look again."
-STOPPED = "It was stopped. Nothing changed."
 FAILED = "It failed. Nothing changed. Try again. If it fails again, ask an operator."
 INTERRUPTED = "It was interrupted twice: its process ended. Nothing changed. Ask an operator."
 NOT_ALLOWED = "{} can no longer import this, so it was stopped. Nothing changed."

@@ -112,10 +112,6 @@ class RejectsFile:
             self._text.flush()
             self.whole.publish()
 
-    def close(self) -> None:
-        """Close it; nothing is left of one that was not published, and nothing here can fail."""
-        self.whole.close()
-
     @contextmanager
     def _sentences(self) -> Iterator[None]:
         """Turn what writing it can raise into an `ImportRejectedError`."""

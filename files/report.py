@@ -146,7 +146,7 @@ def misread(changes: Changes) -> str:
 
 
 def _does(row: RowPlan) -> str:
-    changes = list(changes_of(row, row.pet_id))
+    changes = list(changes_of(row))
     reference = next((f" ({printable(change.reference)})" for change in changes if change.reference), "")
     if row.pet_id is None:
         values = ", ".join(f"{change.field} {quoted(change.after)}" for change in changes)
@@ -161,11 +161,11 @@ def changes_as_json(changes: Changes) -> dict[str, Any]:
         "fields": {column.header: changes.fields[column.header] for column in COLUMNS},
         "foreign_ids": {
             "count": changes.foreign_ids.count,
-            "first": [change._asdict() for row in changes.foreign_ids.first for change in changes_of(row, row.pet_id)],
+            "first": [change._asdict() for row in changes.foreign_ids.first for change in changes_of(row)],
         },
         "altered": _doubts(changes.altered),
         "misread": _doubts(changes.misread),
-        "first": [change._asdict() for row in changes.first for change in changes_of(row, row.pet_id)],
+        "first": [change._asdict() for row in changes.first for change in changes_of(row)],
     }
 
 

@@ -37,6 +37,7 @@ SAME_FILE = (
 )
 NO_ROWS = "The file has no rows."
 ALLOW_EMPTY = " If that is right, use --allow-empty."
+STOPPED = "It was stopped. Nothing changed."
 UNCONFIRMED = "Nothing changed. Fix the file, or tick each box to import it as it is."
 ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
 """How an import ends by itself; each is recorded together with what it says."""
@@ -73,15 +74,6 @@ def import_of(digest: str) -> ImportRun | None:
     return ImportRun.objects.filter(changed_any, sha256=digest, state__in=STANDING).first()
 
 
-def _ending(error: BaseException) -> tuple[ImportState, str]:
-    """Return what the record says of an import that `error` ended before the commit."""
-    if isinstance(error, KeyboardInterrupt):
-        return ImportState.STOPPED, "It was stopped. Nothing changed."
-    if isinstance(error, ImportRejectedError):
-        return ImportState.REJECTED, str(error)
-    return ImportState.FAILED, f"It failed with {type(error).__name__}. Nothing changed."
-
-
 class _Import:
     """One import on its way."""
 
@@ -97,12 +89,11 @@ class _Import:
         if (earlier := sender.record) is not None:  # of a preview
             given |= {"pk": earlier.pk, "previewed_at": earlier.previewed_at, "started_at": timezone.now()}
         self.run = ImportRun(**given)
-        safe, rejects = options.reading.formula_safe, None
+        rejects = None
         if options.rejects is not None:
-            rejects = RejectsFile(options.rejects, table, formula_safe=safe)
-            files.callback(rejects.close)
-        at_most = MOST_REJECTED if options.for_page else None
-        shown = MOST_SHOWN if options.for_page else SHOWN
+            rejects = RejectsFile(options.rejects, table, formula_safe=options.reading.formula_safe)
+            files.callback(rejects.whole.close)
+        at_most, shown = (MOST_REJECTED, MOST_SHOWN) if options.for_page else (None, SHOWN)
         self.rejects = Rejects(rejects, at_most=at_most, shown=shown)
         self.saving = False  # whether all is written and the COMMIT is next, or was sent
         self.check = Check(options, table.header)
@@ -127,7 +118,9 @@ class _Import:
         """Return the outcome if `error` came after the commit; else record that nothing was written, and raise it."""
         too_late()
         disconnect()  # what ended it may have interrupted a statement
-        state, why = _ending(error)
+        state, why = ImportState.FAILED, f"It failed with {type(error).__name__}. Nothing changed."
+        if isinstance(error, KeyboardInterrupt):
+            state, why = ImportState.STOPPED, STOPPED
         try:
             # Only what still runs: its row is locked until a COMMIT that is on its way is done, and then it is left.
             running = ImportRun.objects.filter(state=ImportState.RUNNING)

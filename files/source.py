@@ -45,6 +45,7 @@ NO_TABLE = (
     "without a password. If the file is packed, unpack it first."
 )
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+END_OF_DOS = "\x1a"  # in the last line of a file by a program for DOS
 EMPTY = "The file is empty."
 CHANGED = "The file changed while it was read. Import it again when it is complete."
 
@@ -125,10 +126,10 @@ class Source:
                     message = f"Line {number + len(lines):,} is longer than {LONGEST_LINE:,} characters."
                     raise FileError(message)
                 # The last one may go on, if only with the second half of a line end, unless the file ends here.
-                rest = lines.pop() if len(piece) == size else ""
+                rest = lines.pop() if len(piece) == size or lines[-1] == END_OF_DOS else ""
                 number, size = number + len(lines), PIECE
                 yield lines
-            if rest:
+            if rest not in {"", END_OF_DOS}:
                 yield [rest]
 
     def blocks(self, encoding: str) -> Iterator[str]:

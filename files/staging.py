@@ -217,14 +217,14 @@ def compare(run: ImportRun, *, watch: Callable[[], None], defaults: Mapping[str,
 def write(run: ImportRun, now: datetime) -> None:
     """Write the staged rows, and their history as a part of the change; the transaction makes it all or nothing."""
     at = connection.ops.adapt_datetimefield_value(now)
-    said = [at, str(run), acting().request_id, run.change_id, run.pk]
+    values = [at, str(run), acting().request_id, run.change_id]
     if run.updated:
         execute(CHANGE, [at])
-        execute(HISTORY_OF_CHANGED, said)
+        execute(HISTORY_OF_CHANGED, values)
     if run.created:
         before = run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)  # plus its line, the id of an animal
         execute(ADD, [before, at, at])
-        execute(HISTORY_OF_ADDED, [before, *said])
+        execute(HISTORY_OF_ADDED, [before, *values])
 
 
 def tally() -> list[int]:
@@ -300,16 +300,15 @@ ADD = f"""
 
 HISTORY = (
     f"INSERT INTO pets_petchange (id, {each('{c}')},"
-    " history_type, history_date, actor, request_id, bulk_change_id, import_run_id, import_line)"
+    " history_type, history_date, actor, request_id, bulk_change_id, import_line)"
 )
-"""Release 2.0 beside this one finds the rows of an import by `import_run_id`, which nothing else reads."""
 
 HISTORY_OF_CHANGED = f"""
-    {HISTORY} SELECT p.id, {each("p.{c}")}, '~', %s, %s, %s, %s, %s, k.line
+    {HISTORY} SELECT p.id, {each("p.{c}")}, '~', %s, %s, %s, %s, k.line
     FROM import_known k JOIN pets_pet p ON p.id = k.id WHERE k.differs
 """
 
-HISTORY_OF_ADDED = f"{HISTORY} SELECT %s + r.line, {NEW}, '+', %s, %s, %s, %s, %s, r.line {ADDED}"
+HISTORY_OF_ADDED = f"{HISTORY} SELECT %s + r.line, {NEW}, '+', %s, %s, %s, %s, r.line {ADDED}"
 
 LAST_ID_OF_SQLITE = "SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE name = 'pets_pet'"
 

@@ -28,7 +28,7 @@ def write_at_once(work: Callable[[], None], *, dry_run: bool) -> None:
     for attempt in range(1, ATTEMPTS + 1):
         try:
             with transaction.atomic():
-                if connection.vendor == "postgresql" and not connection.savepoint_ids:
+                if connection.vendor == "postgresql":
                     execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 work()
                 if dry_run:

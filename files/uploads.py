@@ -14,7 +14,7 @@ from django.utils import timezone
 from categories.models import Category
 from files.errors import ImportRejectedError
 from files.matching import Choice, Match, match, remember, understood
-from files.options import Options, Sender
+from files.options import Options
 from files.readers import read
 from files.readers.rows import Reading
 from files.source import Source
@@ -40,7 +40,7 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], user: Any) -> Imp
     if (size := file.size or 0) > settings.LARGEST_UPLOAD:  # before it is read: it may be of any size
         raise ImportRejectedError(TOO_LARGE.format(bytes=size))
     parts = iter(lambda: file.read(PART), b"")
-    ImportUpload.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
+    ImportUpload.objects.filter(created_at__lt=timezone.now() - KEPT, waits_since=None).delete()
     with transaction.atomic():
         upload = ImportUpload.objects.create(
             uploaded_by=user, file_name=(file.name or "")[:255], content=next(parts, b""), options=chosen
@@ -68,7 +68,7 @@ def match_of(upload: ImportUpload, choice: Choice, *, may_add: bool) -> Match:
         return match(source, options.reading, choice, adds=options.create_categories, may_add=may_add)
 
 
-def choose(upload: ImportUpload, how: Reading, *, profile: str | None, supplier: str, sender: Sender) -> None:
+def choose(upload: ImportUpload, how: Reading, *, profile: str | None, supplier: str) -> None:
     """Read the file like this from now on, and remember it as a profile; raises `ImportRejectedError`.
 
     `supplier`: the one that is known.
@@ -76,7 +76,7 @@ def choose(upload: ImportUpload, how: Reading, *, profile: str | None, supplier:
     with opened(upload) as source:
         read(source, how)
         if profile is not None:
-            remember(profile, source, how, who=sender.who, supplier=supplier)
+            remember(profile, source, how, supplier=supplier)
     _choose(upload, how)
 
 

@@ -3,9 +3,10 @@
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 from categories.models import Category
@@ -98,15 +99,16 @@ class Vocabulary:
 
     def __init__(self, how: Reading, *, adds: bool, may_add: bool) -> None:
         """`how` has what was chosen; `adds`: other categories are new ones; `may_add`: they can be."""
-        self._chosen, self._adds, self._may_add = how.values, adds, may_add
+        self._adds, self._may_add = adds, may_add
         self.categories = list(Category.objects.order_by("name").values_list("name", flat=True))
         self._similar = Similar(self.categories)
         self._ours = {CATEGORY.header: set(self.categories), STATUS.header: {*PetStatus.values}}
+        self.chosen = {header: self._possible(header, values) for header, values in how.values.items()}
         self._words: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)  # what is meant, and by whom
         for profile in ColumnProfile.objects.all():
             for header, values in (profile.values or {}).items():
                 for text, ours in values.items():
-                    self._words[header].setdefault(_stem(text), (ours, profile.name))
+                    self._words[header].setdefault(_stem(text), (self._now(header, text, ours), profile.name))
         for name in self.categories:
             self._words[CATEGORY.header].setdefault(_stem(name), (name, ""))
         for status, lines in STATUS_WORDS.items():
@@ -119,8 +121,8 @@ class Vocabulary:
 
     def value(self, header: str, text: str, rows: int, animals: Sequence[str]) -> ForeignValue:
         """Return a value of the file with what was chosen for it, or what it seems to be."""
-        chosen = self._chosen.get(header, {}).get(text)
-        if chosen is not None and self._can_be(header, text, chosen):
+        chosen = self.chosen.get(header, {}).get(text)
+        if chosen is not None:
             return ForeignValue(header, text, rows, animals, chosen, is_chosen=True)
         becomes, supplier = self._words[header].get(_stem(text), (None, ""))
         if becomes is not None and self._can_be(header, text, becomes):
@@ -129,13 +131,35 @@ class Vocabulary:
         becomes = (self._similar.find(text) or (text if self._adds else None)) if is_category else None
         return ForeignValue(header, text, rows, animals, becomes)
 
+    def _possible(self, header: str, values: Mapping[str, str]) -> dict[str, str]:
+        """Return what values become, by its name of now, without those that became what is no longer ours."""
+        now = in_one_step({text: self._now(header, text, ours) for text, ours in values.items()})
+        return {text: ours for text, ours in now.items() if self._can_be(header, text, ours)}
+
+    def _now(self, header: str, text: str, ours: str) -> str:
+        """Return the category that was chosen by the name that it has now. What became a new one stays new."""
+        is_same = header != CATEGORY.header or text == ours or self.has(header, ours)
+        return ours if is_same else self._renamed.get(ours, ours)
+
+    @cached_property
+    def _renamed(self) -> dict[str, str]:
+        now = dict(Category.objects.values_list("pk", "name"))
+        last = dict(Category.history.order_by("history_id").values_list("name", "id"))  # that had the name
+        return {name: now[number] for name, number in last.items() if number in now}
+
     def _can_be(self, header: str, text: str, ours: str) -> bool:
-        return not ours or self.has(header, ours) or (ours == text and header == CATEGORY.header and self._may_add)
+        if not ours or header not in self._ours or self.has(header, ours):
+            return True
+        return ours == text and header == CATEGORY.header and self._may_add
 
 
-def matched_columns(
-    table: Table | None, words: Vocabulary, found: Iterable[tuple[str, str, int]] = ()
-) -> list[MatchedColumn]:
+def in_one_step(values: Mapping[str, str]) -> dict[str, str]:
+    """Return what values become, without a value that another one becomes: it is ours by now, and stays what it is."""
+    becoming = {ours for text, ours in values.items() if ours != text}
+    return {text: ours for text, ours in values.items() if ours == text or text not in becoming}
+
+
+def matched_columns(table: Table, words: Vocabulary, found: Iterable[tuple[str, str, int]] = ()) -> list[MatchedColumn]:
     """Return the columns that have values which are none of ours, at the beginning of the table or among `found`."""
     counts: dict[str, Counter[str]] = {header: Counter() for header in WORDS}
     animals: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -165,8 +189,8 @@ def matched_columns(
     return columns
 
 
-def _rows(table: Table | None) -> Iterator[Row]:
-    for part in table.parts if table is not None else ():
+def _rows(table: Table) -> Iterator[Row]:
+    for part in table.parts:
         yield from part.one_by_one if isinstance(part, Block) else [part]
 
 

@@ -16,8 +16,8 @@ from files.page import SHOWN
 from files.readers.header import KNOWN, plain
 from files.readers.rows import AHEAD, Reading, covering
 from files.readers.workbook import letters_of
-from files.values import ForeignValue, MatchedColumn
-from pets.columns import CATEGORY, CATEGORY_ID, ID, STATUS
+from files.values import ForeignValue, MatchedColumn, in_one_step
+from pets.columns import CATEGORY, CATEGORY_ID, ID, NAME, STATUS
 from pets.models import PetStatus
 
 BLANKS = (("keep", "Leaves the animal as it is"), ("clear", "Clears the status, to available"))
@@ -140,6 +140,11 @@ class ColumnsForm(forms.Form):
             field.widget.attrs["class"] = "input"
         names = [(name, name) for name in match.categories]
         self.fields["category"].choices = [("", "No default: the row is an error"), *names]  # type: ignore[attr-defined]  # of a ChoiceField
+        default = match.how.defaults.get(CATEGORY.header, "")
+        self.gone = "" if default in match.categories else default
+        """The default category that a supplier had, and that was deleted or renamed since; "" if it is there."""
+        if self.gone:
+            self.initial[CATEGORY.header] = ""
         ours: dict[str, list[Any]] = {
             CATEGORY.header: [("Categories", [(f"{OURS}{name}", name) for name in match.categories])],
             STATUS.header: [(f"{OURS}{status}", label) for status, label in PetStatus.choices],
@@ -160,6 +165,7 @@ class ColumnsForm(forms.Form):
         what = [f"{'a new column' if len(new) == 1 else 'new columns'}: {', '.join(new)}"] if new else []
         what += [f"no column {', '.join(known.missing)}"] if known.missing else []
         what += ["new values"] if self.values() else []
+        what += [f"a default category that is gone: {self.gone}"] if self.gone else []
         what += ["merged cells"] if self.match.merged and known.how.fill_merged is None else []
         return f"{known.supplier} has {' and '.join(what)}" if what else ""
 
@@ -197,13 +203,8 @@ class ColumnsForm(forms.Form):
     def encodings(self) -> list[tuple[str, str, str, int, Any, bool]]:
         """Return the encodings: each with its language, its name, how many read the same, texts, if it is chosen."""
         chosen = self.match.how.encoding
-        found = [(names[0], len(names) - 1, texts, chosen in names) for names, texts in self.match.encodings]
+        found = [(names[0], len(names) - 1, texts, chosen in names) for names, texts, *_ in self.match.encodings]
         return [(name, *LIKELY[name], same, texts, is_chosen) for name, same, texts, is_chosen in found]
-
-    def names_kept(self) -> str:
-        """Return how many names of known animals the likeliest encoding keeps; "" if there are none in the file."""
-        kept, count = self.match.known_names
-        return f"{kept[self.match.encodings[0].names[0]]} of your {count} known names" if count else ""
 
     def read(self) -> str:
         """Return what the columns are read of, to see if something else is chosen."""
@@ -232,14 +233,19 @@ class ColumnsForm(forms.Form):
         groups = [group for some in self.match.merged.values() for group in some]
         if not groups:
             return "", ""
-        letters = [letters_of(at) for at in self.match.merged]
-        titles = " or ".join((self.match.how.columns or [])[at] for at in self.match.merged)
+        columns = sorted(self.match.merged)
+        letters = [letters_of(at) for at in columns]
+        meanings = [(self.match.how.columns or [])[at] for at in columns]
+        called = dict(MEANINGS)
+        titles = " or ".join(called[meaning][0].lower() + called[meaning][1:] for meaning in meanings)
+        error = ", which is an error" if {NAME.header, CATEGORY.header, CATEGORY_ID}.intersection(meanings) else ""
         covered = sum(group.bottom - group.top + 1 for group in groups)
         cells = (
             f"{len(groups):,} merged cell{' covers' if len(groups) == 1 else 's cover'} {covered + len(groups):,} rows"
         )
         has = f"Column {letters[0]} has" if len(letters) == 1 else f"Columns {', '.join(letters)} have"
-        return has, f"{cells}. Unticked, {covered:,} of these rows have no {titles}, which is an error."
+        lack = "has" if covered == 1 else "have"
+        return has, f"{cells}. Unticked, {covered:,} of these rows {lack} no {titles}{error}."
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
@@ -258,6 +264,7 @@ class ColumnsForm(forms.Form):
                 chosen = cleaned[value.field]
                 became = value.text if chosen == NEW else chosen.removeprefix(OURS) if chosen != LEFT_OUT else ""
                 values.setdefault(column.header, {})[value.text] = became
+        values = {header: in_one_step(kept) for header, kept in values.items()}
         fills = cleaned["fill_merged"] if self.match.merged else self.match.how.fill_merged
         return replace(self.match.how, columns=columns, defaults=defaults, values=values, fill_merged=fills)
 

@@ -16,9 +16,7 @@ from files.admin.forms import ColumnsForm, ReadingForm, UploadForm
 from files.downloads import CONTENT_TYPES, headers, template
 from files.errors import ImportRejectedError
 from files.export import FileFormat
-from files.options import Sender
 from files.uploads import choose, keep, match_of, permissions, take, understand
-from history.acting import acting
 from history.admin import RecordAdmin
 from pets.columns import COLUMNS
 from pets.models import IMPORTED, ColumnProfile, ImportRun, ImportUpload
@@ -77,6 +75,8 @@ class ImportRunAdmin(RecordAdmin):
     def columns_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Ask how a file is read that is not clear by itself, and show what it would do."""
         upload = self._upload(request, upload_id)
+        if _is_past(upload):
+            return self._work(request, upload)
         asked, may_add = ReadingForm(request.POST), _may_add_categories(request)
         try:
             match = match_of(upload, asked.choice(), may_add=may_add)
@@ -89,14 +89,14 @@ class ImportRunAdmin(RecordAdmin):
         if not form.unseen and form.is_valid():
             profile = form.cleaned_data["called"] if form.cleaned_data["remember"] else None
             try:
-                sender = Sender(who=acting().actor[:150])
-                choose(upload, form.reading(), profile=profile, supplier=match.supplier, sender=sender)
+                choose(upload, form.reading(), profile=profile, supplier=match.supplier)
                 return self._check(request, upload)
             except ImportRejectedError as error:
                 form.add_error(None, str(error))
         shown = {
             "form": form,
             "moved": moved,
+            "found": (upload.work or {}).get("found"),
             "title": form.title() or f"Match the columns of {upload}",
         }
         page = self.page(request, "columns.html", **shown)
@@ -171,9 +171,14 @@ class ImportRunAdmin(RecordAdmin):
 
     def discard_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Forget a file that was not imported."""
+        self._reject_others(request)
+        if not ImportUpload.objects.filter(pk=upload_id).exists():
+            gone = "This file is gone: it was discarded, or is older than a day. Nothing changed."
+            self.message_user(request, gone, messages.WARNING)
+            return HttpResponseRedirect(reverse("admin:activity"))
         upload = self._upload(request, upload_id)
-        if upload.waits_since is not None:
-            raise Http404
+        if _is_past(upload):
+            return self._work(request, upload)
         upload.delete()
         self.message_user(request, f"“{upload}” was discarded. Nothing was imported from it.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:activity"))
@@ -221,6 +226,11 @@ class ImportRunAdmin(RecordAdmin):
         if upload.waits_since is not None:
             follow(request, FILES, upload.pk)
         return HttpResponseRedirect(reverse("admin:pets_importrun_work", args=[upload.pk]))
+
+
+def _is_past(upload: ImportUpload) -> bool:
+    """Return whether it is too late to choose how the file is read, or to forget it: in another tab, it went on."""
+    return upload.waits_since is not None or (upload.run is not None and upload.run.state in IMPORTED)
 
 
 def _may_add_categories(request: Any) -> bool:

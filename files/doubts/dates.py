@@ -38,11 +38,6 @@ class Date(NamedTuple):
     order: str = ""  # of day and month, if that of the numbers does not say which is which
     is_written: bool = False  # whether a program writes dates like this: none writes `APR16`, `1.2` or `1.2.26`
 
-    @property
-    def is_valid(self) -> bool:
-        """Whether there is such a day in some year."""
-        return 1 <= self.month <= 12 and 0 <= self.day <= 31
-
 
 @cache
 def months() -> dict[str, set[int]]:
@@ -106,15 +101,14 @@ def _after(date: Date) -> Iterator[str]:
 
 def _dates(text: str) -> list[Date]:
     """Return what a text can mean as a date; `Dec-25` is a day or a month."""
+    dates: list[Date] = []
     if found := IDEOGRAPHS.fullmatch(text):
         dates = [Date(_year(found[1]), int(found[2]), int(found[3]), NAME, is_written=True)]
     elif found := NUMBERS.fullmatch(text):
         dates = list(_of_numbers(*found.groups()))
     elif (found := NAMED.fullmatch(text)) and (numbers := months().get(found[3].lower().rstrip("."))):
         dates = [date for month in numbers for date in _of_name(month, *found.groups())]
-    else:
-        return []
-    return [date for date in dates if date.is_valid]
+    return [date for date in dates if 1 <= date.month <= 12 and date.day <= 31]
 
 
 def _of_numbers(one: str, separator: str, two: str, three: str | None) -> Iterator[Date]:

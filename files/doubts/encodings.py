@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import pairwise
 
 LIKELY = {
     "cp1252": ("Western", "Windows-1252"),
@@ -42,6 +41,9 @@ OF_SEVERAL_BYTES = {"cp932", "gb18030", "gbk", "big5", "cp949", "euc_jp"}
 NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 """Encodings of Python that no program saves a file in."""
 
+NO_BREAK = "\N{NO-BREAK SPACE}"  # is in prices, and not printable for Python
+OPENING = "\N{LEFT SINGLE QUOTATION MARK}\N{LEFT DOUBLE QUOTATION MARK}\N{DOUBLE LOW-9 QUOTATION MARK}«¿¡"
+
 ONE_SCRIPT = {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "CJK"}  # what Japanese mixes in a word
 
 
@@ -61,21 +63,35 @@ def readings(texts: Iterable[bytes]) -> dict[str, list[str]]:
     for encoding in LIKELY:
         with suppress(UnicodeDecodeError):
             read = [text.decode(encoding) for text in waiting]
-            if all(map(str.isprintable, read)):
+            if all(text.replace(NO_BREAK, " ").isprintable() for text in read):
                 found[encoding] = read
     return dict(sorted(found.items(), key=lambda reading: sum(map(_odd, reading[1]))))
 
 
 def _odd(text: str) -> int:
     """Return how much a text looks as if it was read in a wrong encoding."""
-    pairs = [pair for pair in pairwise(f" {text}") if not "".join(pair).isascii()]
+    places = zip(f" {text}", text, f"{text} "[1:], strict=False)
     return sum(
-        2 * (not here.isascii() and not here.isalpha())
+        2 * _is_odd_sign(before, here, after)
         + 2 * (before.islower() and here.isupper())
         + (before.isalpha() and here.isalpha() and _oddity(before, here))
         + _is_rare(here)
-        for before, here in pairs
+        for before, here, after in places
+        if not (before + here).isascii()
     )
+
+
+def _is_odd_sign(before: str, here: str, after: str) -> bool:
+    """Return whether it is a sign beside a letter or another sign, and neither an apostrophe nor opens a quote."""
+    if here.isascii() or here.isalpha() or (here == "\N{RIGHT SINGLE QUOTATION MARK}" and before.isalnum()):
+        return False
+    if "\u2500" <= here <= "\u25ff":  # what DOS draws frames and boxes of
+        return True
+    return _joins(before) or (_joins(after) and here not in OPENING)
+
+
+def _joins(beside: str) -> bool:
+    return beside.isalpha() or not (beside.isascii() or beside.isspace())
 
 
 def _oddity(before: str, here: str) -> int:

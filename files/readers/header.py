@@ -21,10 +21,10 @@ NAMED = 5  # unknown columns that a message names
 def plain(title: str) -> str:
     """Return what columns are found by: neither case matters nor how blanks, `_` and line ends part its words.
 
-    A program that reads the byte order mark as letters saves it as a part of the first title.
+    A program that reads the byte order mark as letters saves it as a part of the first title. PostgreSQL keeps no NUL.
     """
     title = title if title.isascii() else (misread(title) or title).lstrip("\ufeff")
-    return re.sub(r"(?<!^)[\s_]+", " ", title.strip()).strip().lower()
+    return re.sub(r"(?<!^)[\s_]+", " ", title.strip()).replace("\0", "").strip().lower()
 
 
 COLUMNS = {plain(column): column for column in HEADERS}

@@ -101,7 +101,7 @@ def first_csv_rows(source: Source, encoding: str, how: Reading, *, header_row: i
     """Return the first rows, from the header on if its line is given; quotes are taken as they come.
 
     The delimiter is the one that `sep=` names, or by which that header has most columns that are known; without one,
-    by which the rows have most cells.
+    which leaves the fewest quotes within cells, and then most cells.
     """
     csv.field_size_limit(LONGEST_LINE)  # by itself csv gives up at 128 KiB
     lines = list(islice(_lines_with_cells(source.lines(encoding), header_row or 1), AHEAD))
@@ -111,16 +111,26 @@ def first_csv_rows(source: Source, encoding: str, how: Reading, *, header_row: i
         delimiter = delimiter or next(name for name, each in DELIMITERS.items() if each == (named[1] or ","))
     found = {name: _cells(lines, DELIMITERS[name]) for name in ([delimiter] if delimiter else DELIMITERS)}
     titles = names_of_columns(how).keys()
+    text = "".join(line for _, line in lines)
 
     def worth(name: str) -> tuple[int, int]:
         rows = [cells for _, cells in found[name]]
         if header_row is None:
-            return 0, sum(map(len, rows))
+            return -_quotes_within(text, DELIMITERS[name]), sum(map(len, rows))
         header = rows[0] if rows else []
         return len(titles & map(plain, header)), len(header)
 
     best = max(found, key=worth)
     return FirstRows(found[best], best)
+
+
+def _quotes_within(text: str, delimiter: str) -> int:
+    """Return how many quotes neither begin nor end a cell, nor are in a quoted one, which may end behind the text."""
+    edge = rf"{re.escape(delimiter)}\r\n"
+    inside = r'(?:[^"]|"")*+'
+    closed = rf'"{inside}"(?![^{edge}])'
+    left_open = rf'"(?=(?:[^"\r\n]|"")*+\r?\n.){inside}\Z'
+    return re.sub(rf"(?<![^{edge}])(?:{closed}|{left_open})", "", text).count('"')
 
 
 def _lines_with_cells(lines: Iterator[str], start: int) -> Iterator[tuple[int, str]]:

@@ -17,17 +17,7 @@ from files.errors import FileError, printable, quoted
 from files.readers.header import cells_of, columns_of, named
 from files.readers.number_formats import UnknownTextError
 from files.readers.package import TOO_LARGE, Book, Element, Package, Strings, Styles, numeral, whole
-from files.readers.rows import (
-    AHEAD,
-    CoveredCells,
-    DamagedRow,
-    FirstRows,
-    Reading,
-    Row,
-    Sheet,
-    Table,
-    covering,
-)
+from files.readers.rows import AHEAD, CoveredCells, DamagedRow, FirstRows, Reading, Row, Sheet, Table, covering
 from files.source import Source
 from files.spreadsheets import unescape
 from pets.columns import HEADERS
@@ -118,7 +108,8 @@ def read_workbook(source: Source, how: Reading) -> Table:
     try:
         columns = columns_of(_titles(header), how)
     except FileError as error:
-        names = sheet_names(source, how)
+        with _opened(source, how) as book:
+            names = list(book.sheets)
         if how.sheet is not None or len(names) == 1:
             raise
         raise type(error)(f"{error} {FIRST_SHEET.format(names=named(names))}") from None
@@ -131,12 +122,6 @@ def first_sheet_rows(source: Source, how: Reading) -> FirstRows:
     """Return the first rows of the sheet."""
     with _opened(source, how) as book:
         return FirstRows(_first(book, _chosen(book, how.sheet)), None)
-
-
-def sheet_names(source: Source, how: Reading) -> list[str]:
-    """Return the names of the sheets in their order."""
-    with _opened(source, how) as book:
-        return list(book.sheets)
 
 
 def sheets_of(source: Source, how: Reading) -> list[Sheet]:

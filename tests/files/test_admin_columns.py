@@ -71,6 +71,34 @@ def test_a_suppliers_sheet_becomes_animals(staff: Client, category: Category, na
     assert catalogue() == ANIMALS
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No\0.;Pet name;Kind\nLT-1;Rex;Dogs\n",
+        "No.;Pet name;Kind\nLT\0-1;Rex;Dogs\n",
+        "Pet name;Kind;Price\nR\0ex;Dogs;1\n",
+    ],
+)
+def test_a_nul_in_a_file_breaks_no_page(staff: Client, category: Category, text: str) -> None:
+    assert answer(staff, asked(staff, text), remember="on").status_code == 200
+
+
+@pytest.mark.parametrize("text", ['<p style="color:red;">Likes fish</p>', '{"age":3,"sex":"m"}', '3" long', "''"])
+def test_quotes_in_cells_without_quotes_hide_no_column(staff: Client, category: Category, text: str) -> None:
+    for delimiter in "\t|":
+        rows = ["No.", "Pet name", "Kind", "Text"], *(["LT-1", "Rex", "Dogs", text], ["LT-2", "Max", "Dogs", text])
+        page = asked(staff, "\n".join(map(delimiter.join, rows)))
+        assert [column.title for column in page.context["form"].match.columns] == [*rows[0]]
+
+
+def test_texts_of_many_lines_hide_no_column(staff: Client, category: Category) -> None:
+    text = '"Likes:\n' + "fish, mice and\n" * 40 + '"'
+    for delimiter in ",;":
+        rows = ["No.", "Pet name", "Kind", "Text"], *(["LT-1", "Rex", "Dogs", text], ["LT-2", "Max", "Dogs", text])
+        page = asked(staff, "\n".join(map(delimiter.join, rows)))
+        assert [column.meaning for column in page.context["form"].match.columns] == [*[*MATCHED.values()][:3], ""]
+
+
 def test_the_page_shows_how_names_would_read_where_all_bytes_fit(staff: Client, category: Category) -> None:
     page = asked(staff, DELIVERY)
     shown = dict(readings(page))
@@ -294,6 +322,63 @@ def test_only_what_a_supplier_changed_is_asked_and_kept(staff: Client, category:
     assert send(staff, f"{header}\n{row}\n\n", "january.csv").context["run"].unchanged == 1
 
 
+def test_a_default_category_that_is_gone_is_asked_about(staff: Client, category: Category) -> None:
+    Category.objects.create(name="Hares")
+    page = asked(staff, "No.;Pet name\nLT-1;Rex\n")
+    answer(staff, page, category="Hares")
+    Category.objects.get(name="Hares").delete()
+    page = asked(staff, "No.;Pet name\nLT-2;Max\n", "december.csv")
+    assert page.context["title"] == COMES.format("a default category that is gone: Hares")
+    assert "Category: none" in page.content.decode()
+    confirm(staff, answer(staff, page, category="Dogs", remember="on"))
+    assert catalogue() == [("Max", "Dogs", "available", "LT-2")]
+    assert ColumnProfile.objects.get().defaults["category"] == "Dogs"
+
+
+def test_fixed_rejects_of_a_supplier_with_a_default_category_are_asked_for_it(
+    staff: Client, category: Category
+) -> None:
+    shown = answer(staff, asked(staff, "No.;Pet name\nLT-1;\n"), category="Dogs")
+    fixed = bytes(shown.context["upload"].rejects).decode("utf-8-sig").replace("LT-1;", "LT-1;Rex")
+    shown = send(staff, fixed, "delivery-47-rejected.csv")
+    [columns] = re.findall('href="([^"]*)#id_category">Choose their category<', shown.content.decode())
+    page = staff.get(columns)
+    assert '<details class="card fold" open><summary>' in page.content.decode()
+    confirm(staff, ended(staff, staff.post(columns, given(page) | {"category": "Dogs"})))
+    assert catalogue() == [("Rex", "Dogs", "available", "LT-1")]
+
+
+def test_a_file_of_ascii_changes_a_profile_but_not_its_encoding(staff: Client, category: Category) -> None:
+    answer(staff, asked(staff, DELIVERY))
+    answer(staff, asked(staff, f"{HEAD};Age\nLT-1;Rex;Dogs;sold;140;3\n"), remember="on")
+    profile = ColumnProfile.objects.get()
+    assert (profile.header[-1], profile.encoding) == ("age", "cp1250")
+    preview = send(staff, f"{HEAD};Age\nLT-1;Żółwik;Dogs;sold;140;3\n".encode("cp1250"), "january.csv")
+    confirm(staff, preview)
+    assert catalogue() == ANIMALS[:1]
+    answer(staff, asked(staff, f"{HEAD};Size\nLT-1;Żółwik;Dogs;sold;140;3\n"), remember="on")
+    assert ColumnProfile.objects.get().encoding == "", "of UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("titles", "values", "reference"),
+    [
+        ("Nr.;Artikelnr.", ["1;A-1", "2;A-2"], "Artikelnr."),
+        ("Nr.;Artikelnr.", ["7;A-7", "9;A-9"], "Nr."),
+        ("Nr.;SKU", ["1;1", "2;2"], "Nr."),
+        ("SKU;Nr.", ["1;17"], "SKU"),
+        ("external_reference;Nr.", ["1;77", "2;78"], "external_reference"),
+    ],
+)
+def test_a_column_that_numbers_the_rows_is_not_the_reference_beside_one(
+    staff: Client, category: Category, titles: str, values: list[str], reference: str
+) -> None:
+    rows = [f"{codes};Rex;Dogs" for codes in values]
+    page = asked(staff, "\n".join([f"{titles};Name;Art", *rows, ";;Total;"]))
+    columns = page.context["form"].match.columns
+    assert [column.title for column in columns if column.meaning == "external_reference"] == [reference]
+
+
 def test_a_change_can_be_for_this_time_only(staff: Client, category: Category) -> None:
     known(staff)
     confirm(staff, answer(staff, asked(staff, f"{HEAD};Age\nLT-1;Żółwik;Dogs;sold;140;3\n", "december.csv")))
@@ -498,6 +583,21 @@ def test_merged_cells_are_filled_down_as_the_page_shows(
     assert [category for _, category, *_ in catalogue()] == FILLED
     assert send(staff, merged_book(rows), "next.xlsx").context["run"].unchanged == 5
     assert run_import(merged_book(rows), "--profile", "Farm", name="a.xlsx").status == 0
+
+
+@pytest.mark.parametrize(
+    ("merged", "columns", "lack"),
+    [
+        ("D2:D3", "Column D has", "1 merged cell covers 2 rows. Unticked, 1 of these rows has no status."),
+        ("D2:D3 C2:C3", "Columns C, D have", "2 of these rows have no category or status, which is an error."),
+    ],
+)
+def test_what_merged_cells_lack_is_said(
+    staff: Client, category: Category, merged: str, columns: str, lack: str
+) -> None:
+    rows = [["No.", "Pet name", "Kind", "State"], ["F-1", "Rex", "Dogs", "sold"], ["F-2", "Max", "Dogs", "sold"]]
+    has, said = asked(staff, book({"Sheet": rows}, merged=merged), "farm.xlsx").context["form"].merged()
+    assert (has, said.endswith(lack)) == (columns, True)
 
 
 def test_merged_cells_can_be_left_as_they_are(staff: Client, cats: Category) -> None:

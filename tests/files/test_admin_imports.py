@@ -383,6 +383,9 @@ def test_a_preview_waits_on_top_of_activity_until_it_is_discarded(staff: Client,
     assert told(discarded) == ["“friday.csv” was discarded. Nothing was imported from it."]
     assert "card now" not in discarded.content.decode()
     assert (ImportUpload.objects.count(), ImportRun.objects.get().state) == (0, "dry run")
+    again = staff.post(f"{ADD}{upload.pk}/discard/", follow=True)
+    assert told(again) == ["This file is gone: it was discarded, or is older than a day. Nothing changed."]
+    assert again.request["PATH_INFO"] == ACTIVITY
 
 
 @pytest.mark.parametrize(
@@ -403,10 +406,16 @@ def test_files_at_work_are_on_top_of_activity(staff: Client, state: str, said: s
         assert [f"{word} : is checking large.csv" in text_of(card) for card in cards] == [True, False]
 
 
-def test_what_waits_is_not_discarded(staff: Client, category: Category) -> None:
-    send(staff, f"{HEADER}Rex,Dogs,,\n")
+def test_what_went_on_in_another_tab_is_not_discarded_or_matched(staff: Client, category: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    page = f"{ADD}{ImportUpload.objects.get().pk}/"
+    forms = f"{page}discard/", f"{page}columns/"
     ImportUpload.objects.update(waits_since=timezone.now())
-    assert staff.post(f"{ADD}{ImportUpload.objects.get().pk}/discard/").status_code == 404
+    assert [staff.post(form).headers["Location"] for form in forms] == [page, page]
+    ImportUpload.objects.update(waits_since=None)
+    confirm(staff, shown)
+    already = [f"This was imported already: {ImportRun.objects.get()}."]
+    assert [told(staff.post(form, follow=True)) for form in forms] == [already, already]
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.4, ""), (1, " It took 1 second."), (4, " It took 4 seconds.")])
@@ -619,10 +628,11 @@ def test_who_may_only_look(category: Category, staff: Client) -> None:
 
 
 def test_old_files_are_forgotten(staff: Client, category: Category) -> None:
-    send(staff, f"{HEADER}Rex,Dogs,,\n")
-    ImportUpload.objects.update(created_at="2026-11-01T12:00:00Z")
-    send(staff, f"{HEADER}Max,Dogs,,\n")
-    assert ImportUpload.objects.count() == 1
+    for waits_since, count in ((None, 1), (timezone.now(), 3)):  # what a process is at work on is kept
+        send(staff, f"{HEADER}Rex,Dogs,,\n")
+        ImportUpload.objects.update(created_at="2026-11-01T12:00:00Z", waits_since=waits_since)
+        sent(staff, f"{HEADER}Max,Dogs,,\n", "saturday.csv")
+        assert ImportUpload.objects.count() == count
 
 
 def button_of(page: Any) -> list[str]:

@@ -69,6 +69,27 @@ def test_the_encoding_in_which_names_look_like_names_comes_first(encoding: str) 
     assert next(iter(found.items())) == (encoding, NAMES[encoding])
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["Fräulein", "12,50 €", "€5"],
+        ["Élise", "1\xa0234,50\xa0€"],
+        ["Müller\N{RIGHT SINGLE QUOTATION MARK}s Kätzchen"],
+        ["Größe “XL”", "Fräulein Öhrchen"],
+        ["Café", "£5"],
+        ["½ Fuß", "20 °C", "\N{EN DASH} Stück"],
+        ["¿Señor?", "«Bigotes"],
+    ],
+)
+def test_signs_of_prices_and_sentences_are_no_sign_of_a_wrong_encoding(cells: list[str]) -> None:
+    assert next(iter(readings([cell.encode("cp1252") for cell in cells]).items())) == ("cp1252", cells)
+
+
+@pytest.mark.parametrize(("encoding", "cell"), [("mac_roman", "Señor €5"), ("cp866", "Тётя")])
+def test_frames_and_apostrophes_that_begin_words_are_signs_of_it(encoding: str, cell: str) -> None:
+    assert next(iter(readings([cell.encode(encoding)]))) == encoding
+
+
 MISREAD = {
     "cp1252": ["Геша", "Zoë", "咪咪"],
     "cp1250": ["Żabka", "Król", "Zoë"],

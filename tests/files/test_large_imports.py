@@ -19,6 +19,7 @@ from categories.models import Category
 from changes.models import Change
 from files import queue
 from files.lock import only_import
+from files.run import STOPPED
 from history.acting import Acting, acting, acting_for
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.files.test_admin_imports import ADD, again, confirm, ended, send, sent, why
@@ -92,7 +93,7 @@ def test_a_file_that_waits_can_be_stopped_and_checked_later(staff: Client, categ
     page = f"{ADD}{upload.pk}/"
     assert staff.post(f"{page}stop/")["Location"] == page
     shown = staff.get(page)
-    assert why(shown) == queue.STOPPED
+    assert why(shown) == STOPPED
     work_off()
     assert not ImportRun.objects.exists()
     assert again(staff, shown).context["run"].created == FEW
@@ -121,7 +122,7 @@ def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
         patch.setattr(queue, "import_of", pressed)
         queue.do(upload.pk)
     shown = staff.get(f"{ADD}{upload.pk}/")
-    assert (why(shown), Pet.objects.count()) == (queue.STOPPED, 0)
+    assert (why(shown), Pet.objects.count()) == (STOPPED, 0)
     assert again(staff, shown).context["run"].created == FEW
 
 
@@ -215,7 +216,7 @@ def test_a_page_says_how_far_it_is(
     with only_import():
         assert said in page_text(staff, upload)
     ImportUpload.objects.update(waits_since=now - timedelta(seconds=80))
-    assert "Waiting for the worker For 80 seconds." in page_text(staff, upload)
+    assert re.search(r"Waiting for the worker For 8\d seconds\.", page_text(staff, upload))
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,11 @@ def padded(form: str, size: int) -> bytes:
 
 @pytest.mark.parametrize("form", ["csv", "csv with a delimiter", "jsonl"])
 @pytest.mark.parametrize("size", SIZES)
-def test_a_file_of_any_size(form: str, size: int) -> None:
-    names = [cells["name"] for _, cells in rows_of(padded(form, size), FORMATS[form][1]) if isinstance(cells, dict)]
-    assert [name.strip("x") for name in names] == ["", "", "", "Mia"]
+@pytest.mark.parametrize("end", [b"", b"\x1a"], ids=["", "DOS"])
+def test_a_file_of_any_size(form: str, size: int, end: bytes) -> None:
+    rows = rows_of(padded(form, size) + end, FORMATS[form][1])
+    assert [cells["name"].strip("x") for _, cells in rows if isinstance(cells, dict)] == ["", "", "", "Mia"]
+    assert len(rows) == 4
 
 
 @pytest.mark.parametrize("size", SIZES)

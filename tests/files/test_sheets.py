@@ -160,15 +160,19 @@ def test_new_animals_get_the_defaults_and_others_keep_their_values(run_import: I
     ]
 
 
-def test_defaults_fill_the_blank_cells_of_new_animals(run_import: Import, dogs: Category) -> None:
+@pytest.mark.parametrize(("blank", "status"), [("keep", "sold"), ("clear", "pending")])
+def test_defaults_fill_the_blank_cells_of_new_animals(
+    run_import: Import, dogs: Category, blank: str, status: str
+) -> None:
     Pet.objects.create(name="Rex", category=dogs, status="sold", external_reference="A-1")
     content = "name,external_reference,category,status\nRex,A-1,,\nMia,A-2,,\nTom,,,\nIvo,A-3,Dogs,sold\n"
     Category.objects.create(name="Cats")
-    result = run_import(content, "--default-category", "Cats", "--default-status", "pending", "--dry-run")
+    options = ["--default-category", "Cats", "--default-status", "pending", "--blank", blank]
+    result = run_import(content, *options, "--dry-run")
     assert 'line 3, new animal: external_reference "A-2", name "Mia", category "Cats", status "pending"' in result.out
-    run_import(content, "--default-category", "Cats", "--default-status", "pending")
+    run_import(content, *options)
     assert catalogue() == [
-        ("Rex", "Dogs", "sold", "A-1"),
+        ("Rex", "Dogs", status, "A-1"),
         ("Mia", "Cats", "pending", "A-2"),
         ("Tom", "Cats", "pending", None),
         ("Ivo", "Dogs", "sold", "A-3"),

@@ -50,6 +50,29 @@ def test_everything_is_as_it_was(run: ImportRun) -> None:
     assert counts()[0] == "undone"
 
 
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["0a partly", "0b partly", "0c undone"],
+        ["0a partly", "0ab partly", "0c undone", "3 partly", "1 partly", "2 done"],
+        ["0a partly", "0b partly", "1 partly", "2 done"],
+        ["0 undone", "1a partly", "1b partly", "2 partly", "4 partly", "1 done"],
+        ["0 undone", "1 done", "2 undone"],
+        ["0a partly", "0 undone", "1 partly", "0 undone"],
+    ],
+)
+def test_the_record_says_what_undos_in_parts_and_redos_leave(run: ImportRun, steps: list[str]) -> None:
+    """Each step undoes the change of this number, 0 the import, or animals of it, and leaves this state."""
+    rows = dict(Pet.history.filter(change=run.change_id).values_list("name", "id"))
+    animals = {"a": rows["Nemo"], "b": rows["Mia"], "c": rows["Rexy"]}
+    made = [Change.objects.get().pk]
+    for step in steps:
+        what, state = step.split()
+        some = [animals[letter] for letter in what[1:]] or None
+        made.append(undoing.undo(Change.objects.get(pk=made[int(what[0])]), animals=some).pk)
+        assert counts()[0].removesuffix(" undone") == state, step
+
+
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_what_was_stopped_amid_its_undo_is_not_undone(
     run: ImportRun, monkeypatch: pytest.MonkeyPatch, blocks: int

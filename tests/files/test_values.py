@@ -9,7 +9,7 @@ from django.test import Client
 
 from categories.models import Category
 from files import values
-from pets.models import ColumnProfile, ImportRun, ImportUpload
+from pets.models import ColumnProfile, ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.files.conftest import Import, catalogue, counts, workbook
 from tests.files.conftest import run_import as run_import  # noqa: PLC0414 - a fixture
@@ -214,11 +214,63 @@ def test_values_of_a_file_with_our_columns_are_not_remembered_unless_asked(staff
     assert not ColumnProfile.objects.exists()
 
 
-def test_a_category_that_is_gone_is_asked_again(staff: Client, dogs: Category) -> None:
+def test_a_value_is_asked_again_if_what_it_became_is_gone_and_else_hinders_nothing(
+    staff: Client, run_import: Import, dogs: Category
+) -> None:
     page = asked(staff, FILE)
-    answer(staff, page, **chosen(page, Hunde="=Dogs", Nager="-"))
+    shown = answer(staff, page, **chosen(page, Hunde="=Dogs", Nager="+"), called="Müller")
     dogs.delete()
-    assert guesses(asked(staff, FILE))["Hunde"] == ""
+    assert "Match the columns</a>" in confirm(staff, shown).content.decode()
+    assert guesses(staff.get(page.request["PATH_INFO"])) == guesses(asked(staff, FILE)) | {"Hunde": "", "Dogs": ""}
+    others = f"{';'.join(TITLES)}\nY-1;Rex;Nager;verkauft\n"
+    assert send(staff, others).context["to_import"] == 1
+    assert run_import(others, "--profile", "Müller").status == 0
+    Category.objects.update(name="Hunde")
+    others = others.replace("Nager", "Hunde").replace("Y-", "X-")
+    importer = member("importer", "add_importrun", "view_pet")  # who cannot add Nager
+    assert send(importer, others).context["to_import"] == 1
+    page = asked(staff, others.replace("Hunde", "Ratten"))
+    Category.objects.create(name="Nager")
+    assert answer(staff, page, **chosen(page, Ratten="=Hunde")).context["to_import"] == 1
+
+
+def test_a_value_stays_what_was_chosen_when_a_category_gets_its_name(staff: Client, run_import: Import) -> None:
+    page = asked(staff, FILE)
+    confirm(staff, answer(staff, page, **chosen(page, Hunde="=Dogs", Nager="-"), called="Müller"))
+    imported = catalogue()
+    for name in ("Hunde", "Nager"):
+        CategoryFactory(name=name)
+    assert run_import(FILE, "--profile", "Müller").status == 0
+    assert catalogue() == imported
+    page = asked(staff, f"{';'.join(TITLES)}\nY-1;Rex;Hunde;verkauft\nY-2;Max;Welpen;verkauft\n")
+    assert answer(staff, page, **chosen(page, Welpen="=Hunde")).context["to_import"] == 2
+
+
+def test_a_value_follows_its_category_to_a_new_name(staff: Client, run_import: Import) -> None:
+    page = asked(staff, FILE)
+    confirm(staff, answer(staff, page, **chosen(page, Hunde="=Dogs", Nager="-"), called="Müller"))
+    category = Pet.objects.earliest("pk").category
+    for category.name in ("Welpen", "Hounds"):
+        category.save()
+    others = f"{';'.join(TITLES)}\nY-1;Rex;Hunde;verkauft\n"
+    assert send(staff, others).context["to_import"] == 1
+    assert run_import(others, "--profile", "Müller", "--create-categories").status == 0
+    assert catalogue()[-1] == ("Rex", "Hounds", "sold", "Y-1")
+    assert guesses(asked(staff, others.replace("Hunde", "Hund")))["Hund"] == "=Hounds"
+
+
+def test_a_value_follows_no_category_that_only_had_its_name_before(staff: Client, dogs: Category) -> None:
+    for dogs.name in ("Hunde", "Puppies"):
+        dogs.save()
+    CategoryFactory(name="Dogs")
+    page = asked(staff, FILE)
+    shown = answer(staff, page, **chosen(page, Hunde="+", Nager="=Dogs"), called="Müller")
+    assert guesses(staff.get(page.request["PATH_INFO"]))["Hunde"] == "+"
+    confirm(staff, shown)
+    assert [category for _, category, _, _ in catalogue()] == ["Hunde", "Hunde", "Dogs", "Dogs"]
+    Pet.objects.all().delete()
+    Category.objects.get(name="Dogs").delete()
+    assert guesses(asked(staff, FILE))["Nager"] == ""
 
 
 def test_only_those_who_add_categories_can_choose_a_new_one(staff: Client) -> None:
@@ -357,12 +409,3 @@ def test_rows_that_are_left_out_count_as_not_in_the_file(run_import: Import) -> 
     result = run_import(rows, "--map-value=category:Offers=", "--missing=report")
     assert (result.status, "Missing in the file: 1 animal." in result.out) == (0, True)
     assert counts() == ("done", 3, 1, 0, 0, 0)
-
-
-def test_a_file_of_the_release_before_has_no_values(staff: Client) -> None:
-    shown = send(staff, "name,category\nRex,Dogs\n")
-    upload = ImportUpload.objects.get()
-    del upload.options["values"]
-    upload.save()
-    confirm(staff, shown)
-    assert catalogue() == [("Rex", "Dogs", "available", None)]

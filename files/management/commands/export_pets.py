@@ -33,9 +33,7 @@ class Command(StoreCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "file",
-            metavar="FILE",
-            help="Its name ends in .csv, .jsonl or .xlsx. - is standard output.",
+            "file", metavar="FILE", help="Its name ends in .csv, .jsonl or .xlsx. - is standard output."
         )
         parser.add_argument(
             "--format",
@@ -58,7 +56,18 @@ class Command(StoreCommand):
             help=f"Write these columns, in this order: {', '.join(HEADINGS)}. The last three are of UTC, and"
             " import_pets does not know them.",
         )
-        _add_selection(parser)
+        parser.add_argument(
+            "--status",
+            action="append",
+            choices=PetStatus.values,
+            help="Write only animals with this status. Repeat it for more.",
+        )
+        parser.add_argument(
+            "--category",
+            action="append",
+            metavar="NAME",
+            help="Write only animals of the category with this name. Repeat it for more.",
+        )
 
     def handle(self, **options: Any) -> None:
         file, form, pets, began = options["file"], _form(options), _selected(options), time.monotonic()
@@ -111,21 +120,6 @@ def _end(message: str, status: Exit = Exit.USAGE) -> NoReturn:
     raise ExitError(message, status=status) from None
 
 
-def _add_selection(parser: CommandParser) -> None:
-    parser.add_argument(
-        "--status",
-        action="append",
-        choices=PetStatus.values,
-        help="Write only animals with this status. Repeat it for more.",
-    )
-    parser.add_argument(
-        "--category",
-        action="append",
-        metavar="NAME",
-        help="Write only animals of the category with this name. Repeat it for more.",
-    )
-
-
 def _form(options: dict[str, Any]) -> Form:
     """Return what the options and the name of the file ask for; raises `ExitError`."""
     file, wanted = options["file"], options["format"]
@@ -161,4 +155,4 @@ def _category(name: str) -> Category:
     except (ValidationError, Category.DoesNotExist):
         likely = Similar(Category.objects.values_list("name", flat=True)).find(name)
         hint = f' Did you mean "{likely}"?' if likely else ""
-        _end(f'No category is called "{name}".{hint}', Exit.USAGE)
+        _end(f'No category is called "{name}".{hint}')
