@@ -16,15 +16,12 @@ from changes.models import Change, Kind
 from changes.plan import BLOCK
 from pets.models import Pet
 
-EVERY = 60
-"""Seconds between two looks. So long an addition can be a line of its own."""
+EVERY = 60  # seconds between two looks: so long an addition can be a line of its own
 
 SINCE = timedelta(days=1)
 """How old what is gathered can be: additions of earlier releases, and of days without this process, stay single."""
 
-BLOCKS = 10
-"""That are gathered at once."""
-
+BLOCKS = 10  # that are gathered at once
 HOUR = timedelta(hours=1)
 
 

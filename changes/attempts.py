@@ -17,8 +17,7 @@ KILLS, FAILURE = 20, 4
 
 GIVEN_UP = "It failed five times, or ended its process 20 times, so it was stopped. Ask an operator to look in the log."
 
-TIDY = 20
-"""After so many blocks the stock is made compact: they leave thousands of rows, which every list adds up."""
+TIDY = 20  # after so many blocks the stock is made compact: they leave thousands of rows, which every list adds up
 
 _blocks = count(1)
 

@@ -28,8 +28,7 @@ Versions = Mapping[int, int | None]
 """The animals by their ids, each with the row of history that was its latest when someone looked."""
 
 
-READ = 50_000
-"""Animals that one statement selects: it takes a tenth of a statement's deadline."""
+READ = 50_000  # animals that one statement selects: it takes a tenth of a statement's deadline
 
 AT_MOST = 500_000
 """Animals in one bulk change: so many are selected within the deadline of a form."""

@@ -170,7 +170,7 @@ def changed_since(change: AnyChange) -> int:
 
 def undoings(change: AnyChange) -> set[int]:
     """Return the changes that undid it, did it again, and so on."""
-    found, level = {undo.pk for undo in change.undos}, [undo.pk for undo in change.undos if undo.is_redone]
+    found, level = {undo.pk for undo in change.undos}, [undo.pk for undo in change.undos if undo.redone]
     while level:
         level = [*Change.objects.filter(undo_of__in=level).values_list("pk", flat=True)]
         found.update(level)
@@ -325,7 +325,7 @@ def filtered(
         queryset = queryset.filter(people if filters.who == PEOPLE else Q(**{who: filters.who}))
     if filters.day_from:
         queryset = queryset.filter(**{f"{at}__gte": datetime.combine(filters.day_from, time(), UTC)})
-    if filters.day_to:
+    if filters.day_to and filters.day_to < date.max:
         queryset = queryset.filter(**{f"{at}__lt": datetime.combine(filters.day_to, time(), UTC) + timedelta(days=1)})
     return queryset
 

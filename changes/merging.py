@@ -18,8 +18,7 @@ from pets.models import Pet
 RIGHTS = ("pets.change_pet", "categories.delete_category")
 """What merging needs, and undoing a merge."""
 
-CUT = 190
-"""Characters of a name in what the record says."""
+CUT = 190  # characters of a name in what the record says
 
 GONE = "Nothing changed. Someone deleted one of the categories."
 BUSY = "Nothing changed. “{}” is being merged by {}."

@@ -93,12 +93,12 @@ class AnyChange:
 
     @cached_property
     def undos(self) -> list[Any]:
-        """Return what undoes it, running and stopped ones too, oldest first; each has `is_redone`."""
+        """Return what undoes it, running and stopped ones too, oldest first; each has `redone`."""
         return [*undos_of([self])]
 
     @property
     def _standing(self) -> list[Any]:
-        return [undo for undo in self.undos if undo.state != State.RUNNING and not undo.is_redone]
+        return [undo for undo in self.undos if undo.state != State.RUNNING and not undo.redone]
 
     @cached_property
     def undone(self) -> "Change | None":
@@ -109,8 +109,11 @@ class AnyChange:
     def is_undone(self) -> bool:
         """Return whether one undo left nothing, or several were about some of its animals each and left none."""
         ended = [undo for undo in self._standing if undo.state == State.DONE]
-        parts = [undo.passed - undo.left_count for undo in ended if undo.passed < self.animals]
-        is_whole = any(undo.passed >= self.animals and not undo.left_count for undo in ended)
+        parts = [min(undo.animals, undo.passed - undo.left_count) for undo in ended if undo.passed < self.animals]
+        wholes = [undo.pk for undo in ended if undo.passed >= self.animals and not undo.left_count]
+        # What an earlier one had undone, and that is back since, such a one has not undone.
+        returns = [range(undo.pk + 1, undo.redone) for undo in self.undos if undo.redone]
+        is_whole = any(not any(whole in between for between in returns) for whole in wholes)
         return is_whole or bool(parts and sum(parts) >= self.animals)
 
     @property
@@ -244,12 +247,13 @@ def late() -> "models.QuerySet[Change]":
 
 
 def undos_of(changes: Iterable[AnyChange]) -> "models.QuerySet[Change]":
-    """Return what undoes these, oldest first, each with `is_redone`: whether it is undone itself."""
+    """Return what undoes these, oldest first, each with `redone`: the number of what last undid it, if anything did."""
     changes = [*changes]
-    redone = Change.objects.filter(undo_of=models.OuterRef("pk")).exclude(state=State.RUNNING)
+    redone = Change.objects.filter(undo_of=models.OuterRef("pk")).exclude(state=State.RUNNING).order_by("-pk")
     of = models.Q(undo_of__in=[change.pk for change in changes if change.row is None])
     of |= models.Q(undo_of_row__in=[change.row for change in changes if change.row is not None])
-    return Change.objects.filter(of).annotate(is_redone=models.Exists(redone)).defer("left").order_by("pk")
+    undos = Change.objects.filter(of).defer("left").order_by("pk")
+    return undos.annotate(redone=models.Subquery(redone.values("pk")[:1]))
 
 
 class Selection(models.Model):

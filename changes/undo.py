@@ -28,15 +28,10 @@ from pets.columns import CATEGORY
 from pets.models import ImportState, Pet
 
 NOTHING = "Nothing changed. {}"
-
 GREW = "More animals were added to it meanwhile. Look at them first."
-
 OWNER_GONE = "The account of its owner was deleted."
-
 TRIES = 3
-
-NAMED = 10
-"""Animals that a message names."""
+NAMED = 10  # animals that a message names
 
 
 def rights_to_undo(change: AnyChange) -> Sequence[str]:
@@ -300,11 +295,21 @@ def _settle_import(undo: Change) -> None:
     run = change.run
     if run is None:
         return
-    run.state, run.undone_at, run.outcome = ImportState.DONE, None, ""
+    run.state, run.undone_at, run.outcome = _state(Change.objects.get(pk=change.pk)), None, ""
     if is_undone:
         count = undo.left_count
         they = "animal was left as it is" if count == 1 else "animals were left as they are"
-        run.state = ImportState.PARTLY_UNDONE if count or undo.state != State.DONE else ImportState.UNDONE
         run.undone_at = undo.ended_at
         run.outcome = f"It was undone by {who(undo.who)}.{f' {count:,} {they}.' if count else ''}"
     run.save(update_fields=["state", "undone_at", "outcome"])
+
+
+def _state(change: Change) -> ImportState:
+    """Return what is left of a change by its undos, what undid these, and so on."""
+    states = [(undo, _state(undo)) for undo in change.undos if undo.state != State.RUNNING and undo.animals]
+    if all(state == ImportState.UNDONE for _, state in states):
+        return ImportState.DONE
+    for undo, state in states:
+        if state == ImportState.DONE:  # what undid it was undone itself
+            undo.redone = None
+    return ImportState.UNDONE if change.is_undone else ImportState.PARTLY_UNDONE

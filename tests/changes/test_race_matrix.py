@@ -11,17 +11,18 @@ from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import Count
 from django.test import Client
 
 from categories.models import Category
+from changes.bulk import Target, begin, delete, select
 from changes.models import Change, State
 from pets import stock
 from pets.columns import NAMES
 from pets.models import ImportRun, ImportState, Pet
 from petstore_site.apikeys.models import APIKey
-from tests.changes.test_races import HISTORY
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory
 from tests.files.test_admin_imports import confirm as confirm_import
@@ -55,7 +56,7 @@ class Writing(NamedTuple):
 
 @pytest.fixture
 def shop(db: None) -> Shop:
-    setter = member("setter", superuser=True)
+    setter = User.objects.create(username="setter", is_staff=True, is_superuser=True)
     dogs, cats = CategoryFactory(name="Dogs"), CategoryFactory(name="Cats")
     PetFactory(name="Mia", category=cats)
     references = {"Rex": "A-1", "Max": None, "Gone": "A-9"}
@@ -63,11 +64,14 @@ def shop(db: None) -> Shop:
         PetFactory(name=name, category=dogs, status="pending", external_reference=reference)
         for name, reference in references.items()
     )
-    setter.post(f"{PETS}{gone.pk}/delete/", {"post": "yes"})
-    confirm(setter, ask(setter, "become_available", rex, max_))
+    delete({gone.pk: seen(gone)}, user=setter)
+    both = select(Pet.objects.filter(pk__in=[rex.pk, max_.pk]), user=setter)
+    change = begin(both, Target("status", "available", "available"))
+    work_off()
     for pet in (rex, max_):
         pet.refresh_from_db()
-    return Shop(dogs, cats, rex, max_, gone, Change.objects.get(kind="bulk change"))
+        assert pet.status == "available"
+    return Shop(dogs, cats, rex, max_, gone, change)
 
 
 def user_of(client: Client) -> str:
@@ -129,6 +133,8 @@ def api(shop: Shop, _client: Client) -> Writing:
 Writer = Callable[[Shop, Client], Writing]
 WRITERS: tuple[Writer, ...] = (form, status, bulk, merge, undo, importing, deletion, restore, api)
 REX = "SELECT 1 FROM pets_pet WHERE name = 'Rex' FOR UPDATE"
+HISTORY = "LOCK TABLE pets_petchange IN SHARE MODE"
+"""What has written animals waits for it before it writes their history."""
 
 
 def pairs() -> list[tuple[Writer, Writer, str]]:

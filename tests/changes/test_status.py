@@ -122,10 +122,18 @@ def test_views_are_shared_and_only_their_owner_deletes_them(staff: Client) -> No
     assert len(shown_views(anna)) == 1, "saved again, for oneself"
 
 
-@pytest.mark.parametrize("name", ["", "x" * 61])
-def test_a_view_needs_a_name(staff: Client, name: str) -> None:
-    page = staff.post(f"{PETS}views/", {"name": name, "query": ""}, follow=True)
-    assert told(page) == ["Not saved. Give the view a name of 1 to 60 characters."]
+NAMELESS, LONG = (
+    "Give the view a name of 1 to 60 characters.",
+    "The search and filters have more than 2,000 characters.",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "advice"), [("", "", NAMELESS), ("x" * 61, "", NAMELESS), ("Long", f"q={'x' * 1_999}", LONG)]
+)
+def test_what_cannot_be_a_view_is_said(staff: Client, name: str, query: str, advice: str) -> None:
+    page = staff.post(f"{PETS}views/", {"name": name, "query": query}, follow=True)
+    assert told(page) == [f"Not saved. {advice}"]
 
 
 def test_the_last_view_that_fits_can_be_saved_again_and_no_other(
