@@ -32,6 +32,14 @@ if __name__ == "__main__":
     except BrokenPipeError:
         silence(sys.stdout.fileno())
         sys.exit(Exit.BROKEN_PIPE)
+    except OSError:
+        try:
+            sys.stdout.write("\n")
+            sys.stdout.flush()  # fails again, if this was what failed
+        except OSError as error:
+            silence(sys.stdout.fileno())
+            end(f"Standard output cannot be written: {error.strerror}.", Exit.FAILED)
+        raise
     except KeyboardInterrupt:
         end("Stopped.", Exit.STOPPED)
     except SystemExit as stop:

@@ -1,6 +1,5 @@
 """Convert a database error into a response, by the table of SQLSTATEs in docs/deadlines.md."""
 
-import os
 import sqlite3
 from contextlib import suppress
 from contextvars import ContextVar
@@ -9,7 +8,7 @@ from select import POLLIN, poll
 from socket import SHUT_RDWR, socket
 from typing import TYPE_CHECKING, Any
 
-from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, DataError, InterfaceError, InternalError, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.dispatch import Signal
 
@@ -47,7 +46,7 @@ UNMIGRATED = Failure(retry_after=30)
 
 # https://www.postgresql.org/docs/current/errcodes-appendix.html
 FAILURE_BY_SQLSTATE = {
-    **dict.fromkeys(("57P01", "57P02", "57P03", "57P05", "53300", "53200", "25006", "25P03"), BROKEN),
+    **dict.fromkeys(("57P01", "57P02", "57P03", "57P05", "53300", "53200", "25006", "25P03", "25P04"), BROKEN),
     **dict.fromkeys(("57014", "55P03", "40001", "40P01"), BUSY),
     **dict.fromkeys(("53100", "58030"), DISK),
     "42P01": UNMIGRATED,
@@ -58,6 +57,7 @@ REJECTED = {"25006", "25P03", "53200", "53300", "57P03", "57P05"}
 """PostgreSQL did not do what was sent, though the connection is of no use any more."""
 LOCK_NOT_AVAILABLE = "55P03"
 STATEMENT_TIMED_OUT = "57014"
+TRANSACTION_TIMED_OUT = "25P04"
 
 breaker = Breaker(seconds=1)
 """Open after a connection to PostgreSQL failed: for a second, no one else waits for one."""
@@ -92,12 +92,15 @@ def failure_of(error: BaseException) -> Failure | None:
     state = sqlstate(error)
     if state is not None:
         return BROKEN if state.startswith("08") else FAILURE_BY_SQLSTATE.get(state)
-    return BROKEN if isinstance(error, (OperationalError, InterfaceError)) else None
+    # psycopg raises InternalError if the end of the connection comes together with the result of BEGIN or COMMIT, and
+    # DatabaseError for what it cannot read. One without a cause is Django's own, about rows.
+    is_unreadable = type(error) is DatabaseError and error.__cause__ is not None
+    return BROKEN if is_unreadable or isinstance(error, (OperationalError, InterfaceError, InternalError)) else None
 
 
 def is_away(error: BaseException) -> bool:
-    """Return whether the database is away or busy: the same may succeed later, unless its statement took too long."""
-    return failure_of(error) is not None and sqlstate(error) != STATEMENT_TIMED_OUT
+    """Return whether the database is away or busy: the same may succeed later, unless the work took too long."""
+    return failure_of(error) is not None and sqlstate(error) not in {STATEMENT_TIMED_OUT, TRANSACTION_TIMED_OUT}
 
 
 def described(error: BaseException) -> str:
@@ -140,8 +143,11 @@ def cut_off(wrapper: BaseDatabaseWrapper) -> None:
 
 def shut_down(raw: Any) -> None:
     """Shut down the socket of a connection of psycopg's, unless it has just ended."""
-    with suppress(Exception), socket(fileno=os.dup(raw.fileno())) as shared:
-        shared.shutdown(SHUT_RDWR)
+    with suppress(Exception):
+        shared = socket(fileno=raw.fileno())  # no copy: there may be no descriptor for one
+        with suppress(OSError):
+            shared.shutdown(SHUT_RDWR)
+        shared.detach()
 
 
 def drop_closed(**_signal: Any) -> None:

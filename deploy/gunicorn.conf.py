@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from errno import EACCES, EADDRINUSE
 from functools import partial
 from pathlib import Path
 
@@ -25,34 +26,25 @@ os.environ["PETSTORE_SERVING"] = "true"
 
 from petstore_site import settings  # noqa: E402 - needs the lines above
 from petstore_site.configuration.env import exit_with  # noqa: E402
-from petstore_site.configuration.variables import env as environment_variables  # noqa: E402
 from server.guard import Guard  # noqa: E402
 from server.worker import STOPPING, Worker  # noqa: E402
-
-# --- Environment variables: a mistake must stop the start here, not in workers that restart forever -----------------
 
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-env = environment_variables()
-HOST = env["HOST"]
-PORT = env["PORT"]
-METRICS_HOST = env["METRICS_HOST"]
-METRICS_PORT = env["METRICS_PORT"]
-if METRICS_PORT == PORT:
-    env.reject("METRICS_PORT", "must differ from PORT, because metrics are not public.")
+HOST, METRICS_HOST, METRICS_PORT = settings.HOST, settings.METRICS_HOST, settings.METRICS_PORT
 
 # --- What gunicorn reads ---------------------------------------------------------------------------------------------
 
 wsgi_app = "petstore_site.asgi:application"
 chdir = str(ROOT)
-bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
+bind = f"[{HOST}]:{settings.PORT}" if ":" in HOST else f"{HOST}:{settings.PORT}"
 
 
 worker_class = Worker
-workers = 1 + (env["WEB_CONCURRENCY"] or _cores())  # the first does the long work of the back office
+workers = 1 + (settings.WEB_CONCURRENCY or _cores())  # the first does the long work of the back office
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - the heartbeat must not wait for a disk
 max_requests = 250_000
 max_requests_jitter = 25_000
@@ -77,9 +69,9 @@ logconfig_dict = settings.LOGGING | {
     "loggers": settings.LOGGING["loggers"] | {"gunicorn.error": {"handlers": [], "propagate": True}}
 }
 
-env.exit_on_mistakes()
-
 # --- Starting and stopping -------------------------------------------------------------------------------------------
+
+IS_DETACHED = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # by nohup
 
 
 def on_starting(server: Arbiter) -> None:
@@ -92,7 +84,8 @@ def on_starting(server: Arbiter) -> None:
             family = socket.AF_INET6 if ":" in METRICS_HOST else socket.AF_INET
             socket.create_server((METRICS_HOST, METRICS_PORT), family=family).close()
         except OSError as error:
-            exit_with([f"METRICS_PORT: cannot listen: {error.strerror}."])
+            name = "METRICS_PORT" if error.errno in (EACCES, EADDRINUSE) else "METRICS_HOST"
+            exit_with([f"{name}: cannot listen: {error.strerror}."])
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="petstore-metrics-", dir=worker_tmp_dir)
         server.metrics_process = _serve_metrics()
     server.app.wsgi()
@@ -110,6 +103,14 @@ def on_starting(server: Arbiter) -> None:
     os.register_at_fork(before=blocked, after_in_parent=free)
     gc.collect()
     gc.freeze()  # what is loaded stays: looking at it again takes a tenth of the time of an addition
+
+
+def when_ready(_server: Arbiter) -> None:
+    """End when the terminal does, if there is no nohup.
+
+    gunicorn would go on with new workers, none of which does the long work.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_IGN if IS_DETACHED else lambda *_: signal.raise_signal(signal.SIGTERM))
 
 
 def _serve_metrics() -> subprocess.Popen[bytes]:
@@ -140,6 +141,15 @@ def post_fork(_server: Arbiter, worker: Worker) -> None:
 
         worker.work = WorkLoop(worker.goes_on).run
     Guard.rejection = staticmethod(reject)
+    # uvloop has closed the sockets before gunicorn does, at each stop.
+    worker.log.error_log.addFilter(lambda record: not str(record.msg).startswith("Error while closing socket"))
+
+
+def worker_exit(_server: Arbiter, worker: Worker) -> None:
+    """Ignore signals to stop from here on: gunicorn would report one as if something were wrong."""
+    if worker.pid == os.getpid():  # the master calls this too, for a worker that it does not find
+        for stopping in STOPPING:
+            signal.signal(stopping, signal.SIG_IGN)
 
 
 def on_exit(server: Arbiter) -> None:

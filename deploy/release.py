@@ -110,6 +110,9 @@ def keep(folder: Path, version: str) -> None:
     """Keep what later releases are compared with: the description, a store, and the clients that the portal serves."""
     copy(folder / "docs" / "openapi.yaml", folder / "docs" / "released" / f"openapi-{version}.yaml")
     run(folder, sys.executable, "-m", "tests.released.make", version)
+    upgraded = ("-m", "pytest", "-q", "tests/test_upgrades.py", "-k", version)
+    run(folder, sys.executable, *upgraded)
+    run(folder, sys.executable, "tests/with_postgresql.py", sys.executable, *upgraded)
     run(folder, sys.executable, "-m", "clients.build")
     released = folder / "clients" / "released"
     for old in released.iterdir():

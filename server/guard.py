@@ -31,14 +31,13 @@ class Guard(HttpToolsProtocol):
     _waiting, _at = b"", 0  # what came, and how much of it was parsed
     _in_message = _in_head = _is_active = _is_ended = _client_has_ended = False
     _is_held = False  # until the response to what was parsed has been sent
+    _head: bytes | None = b""  # of a response, until the first part of its body
     _size = _length = 0  # of the message: bytes that count towards MOST_BYTES, and those of its body to come
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._transport = transport
-        self._peer = transport.get_extra_info("peername")
-        self._later = asyncio.get_running_loop().call_later
-        self.write, self.is_closing = transport.write, transport.is_closing
+        self._transport, self.is_closing = transport, transport.is_closing
+        self._peer, self._later = transport.get_extra_info("peername"), asyncio.get_running_loop().call_later
         self._deadline = self._later(HEAD_SECONDS, self.close)  # of the head
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's always closes
@@ -97,17 +96,17 @@ class Guard(HttpToolsProtocol):
         self._size = self._length = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, unless it is behind the body, or its `_` could make it another one for the application."""
+        """Take a header, without blanks around its value (RFC 9110, 5.5). Leave out trailers and names with `_`."""
         if self._in_head and b"_" not in name:
             if len(name) + len(value) > FIELD_BYTES or len(self.headers) >= FIELDS:
                 raise RejectedError(431, "long or many headers")
-            super().on_header(name, value)
+            super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
         """Check the head, and have the application respond. The host of an absolute target counts more than `Host`."""
         version, method, target = self.parser.get_http_version(), self.parser.get_method(), TARGET.fullmatch(self.url)
         names, fields = [name for name, _ in self.headers], dict(self.headers)
-        coding = fields.get(b"transfer-encoding", b"chunked").strip(b" \t").lower()
+        coding = fields.get(b"transfer-encoding", b"chunked").lower()
         if len(method) + len(self.url) + len("  HTTP/1.1") > LINE_BYTES:
             raise RejectedError(414, "a long request line")
         if self._size > MOST_BYTES:
@@ -127,6 +126,12 @@ class Guard(HttpToolsProtocol):
         self.cycle.keep_alive &= not (self.is_leaving or self.parser.should_upgrade())
         self._deadline.cancel()
         self._in_head, self._is_active, self._length = False, True, int(fields.get(b"content-length", 0))
+        self._head = b"" if self.expect_100_continue or method == b"HEAD" else None
+
+    def write(self, part: bytes) -> None:
+        """Send the head of a response with the first part of its body, not before it (ASGI)."""
+        self._head, part = (part, b"") if self._head is None else (b"", self._head + part)
+        self._transport.write(part)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body, or drop it if the response was sent without it."""

@@ -11,7 +11,7 @@ from uvicorn_worker import UvicornWorker
 
 from server.guard import Guard
 
-STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 LAST_SECONDS = 0.05  # that a worker waits after its last response, which is logged and counted a moment later
 
 
@@ -19,21 +19,22 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
     """A worker."""
 
     CONFIG_KWARGS = {
-        "http": Guard, "loop": "uvloop", "ws": "none", "lifespan": "off", "interface": "asgi3",
+        "http": Guard, "loop": "uvloop", "ws": "none", "lifespan": "off", "interface": "asgi3", "log_level": "warning",
         "access_log": False, "server_header": False, "proxy_headers": False, "timeout_notify": 0,
     }  # fmt: skip
 
-    work: Callable[[], None] | None = None
-    """What it does instead of serving, as long as `goes_on` returns True."""
+    work: Callable[[], None] | None = None  # is done instead of serving, as long as `goes_on` returns True
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self._is_detached = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # in the master, by nohup
         logging.getLogger("uvicorn.error").propagate = True
-        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
     def run(self) -> None:
         for stopping in STOPPING:
             signal.signal(stopping, self._leave)
+        if self._is_detached:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         if self.work is None:
             self.log.info("Worker ready (pid: %s)", self.pid)
@@ -58,6 +59,6 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         return bool(self.alive and self.master == os.getppid())
 
     def notify(self) -> None:
-        """Say each second that the worker runs. Stop without a master, or after SIGQUIT, which uvicorn leaves to us."""
+        """Say each second that the worker runs. Stop without a master, or after a signal that uvicorn leaves to us."""
         if not self.goes_on():
             signal.raise_signal(signal.SIGTERM)

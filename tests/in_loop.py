@@ -17,7 +17,7 @@ class InThisThread:
     def admit(self, *, reads: bool) -> None:
         """Admit all."""
 
-    async def run(self, steps: Steps[T], _latest: float) -> T:
+    async def run(self, steps: Steps[T], _latest: float, /, **_options: bool) -> T:
         return run(steps)
 
     async def run_for_key(self, steps: Steps[T]) -> T:

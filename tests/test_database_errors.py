@@ -56,7 +56,7 @@ def raising(sqlstate: str) -> str:
     ("sqlstate", "retry_after"),
     [
         *[(state, "2") for state in ("08000", "08003", "08006", "57P01", "57P02", "57P03", "57P05", "53300", "53200")],
-        *[(state, "2") for state in ("25006", "25P03")],
+        *[(state, "2") for state in ("25006", "25P03", "25P04")],
         *[(state, "1") for state in ("57014", "55P03", "40001", "40P01")],
         *[(state, "30") for state in ("53100", "58030")],
     ],

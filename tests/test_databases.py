@@ -37,7 +37,7 @@ def test_sqlite(url: str, name: Path) -> None:
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 5,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
         },
     }
 

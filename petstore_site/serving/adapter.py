@@ -6,7 +6,6 @@ What is unusual goes on to Django, whose viewsets have the same operations (docs
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from django.conf import settings
@@ -72,7 +71,7 @@ class Adapter:
             if not request.reads:
                 await read_body()
             steps = request.route.operations[request.method](request)
-            result = await self._driver.run(steps, request.started + DEADLINE)
+            result = await self._driver.run(steps, request.started + DEADLINE, reads=request.reads)
         except APIException as error:
             result = error_result(error)
             await complete_async(request)
@@ -101,12 +100,14 @@ class Queue:
 
     async def enter(self, rooms: Sequence[asyncio.Semaphore], seconds: float, latest: float) -> None:
         """Take a place in each room; raises `OverloadError` after so many seconds, or at the time `latest`."""
+        if not any(room.locked() for room in rooms):  # the rest takes time
+            for room in rooms:
+                await room.acquire()
+            return
         taken: list[asyncio.Semaphore] = []
         self.waiting += 1
         try:
-            # A timeout takes time, so there is none if all rooms have a place.
-            must_wait = any(room.locked() for room in rooms)
-            async with asyncio.timeout(min(seconds, latest - time.perf_counter())) if must_wait else nullcontext():
+            async with asyncio.timeout(min(seconds, latest - time.perf_counter())):
                 for room in rooms:
                     await room.acquire()
                     taken.append(room)

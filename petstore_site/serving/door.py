@@ -90,8 +90,10 @@ class Body:
 
         A client that waits for 100 Continue does not send what was rejected.
         """
+        if self.is_whole:
+            return False
         is_short = self._length <= settings.API_BODY_LIMIT and "expect" not in self._request.headers
-        return not self.is_whole and (self._is_read or not is_short)
+        return self._is_read or not is_short
 
 
 async def _read_form(request: Request, receive: Receive, length: int) -> None:

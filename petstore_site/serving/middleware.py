@@ -1,6 +1,7 @@
 """For every request, pages included: an ID, an access record, and a 503 when the database fails."""
 
 import logging
+import re
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
@@ -16,6 +17,8 @@ from rest.request import Route, request_of
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 logger = logging.getLogger(__name__)
+
+REJECTED_GZIP = re.compile(r"(?i)\bgzip\s*;\s*q=0(\.0*)?(?![.\d])")
 
 
 class ObservingMiddleware:
@@ -38,6 +41,11 @@ class ObservingMiddleware:
 
 class CompressionMiddleware(GZipMiddleware):
     """Compress the pages of the back office (docs/decisions/0064). The portal compresses its own."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Drop a rejected gzip (RFC 9110, section 12.4.2): Django's and WhiteNoise's own look only for the word."""
+        accepted = request.META.get("HTTP_ACCEPT_ENCODING", "")
+        request.META["HTTP_ACCEPT_ENCODING"] = REJECTED_GZIP.sub("", accepted)
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Compress a page, but no download, if the browser accepts gzip."""

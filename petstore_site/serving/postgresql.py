@@ -4,6 +4,7 @@ import asyncio
 import math
 import time
 from contextlib import nullcontext
+from select import POLLIN, poll
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import IntegrityError, OperationalError
@@ -12,11 +13,11 @@ from psycopg import AsyncConnection, Error, adapt, errors
 from psycopg.abc import Transformer
 from psycopg.adapt import PyFormat
 from psycopg.errors import error_from_result
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
 from database import statements
-from database.errors import CLOSED, breaker, committing, connection_failed, has_ended, shut_down, watch
+from database.errors import CLOSED, breaker, committing, connection_failed, shut_down, watch
 from database.statements import Row, Statement, Steps
 from petstore_site.errors import OverloadError
 from petstore_site.serving import metrics
@@ -32,6 +33,7 @@ WAIT_SECONDS = 2.5  # that a request waits for a connection
 # `statement_timeout`: only a read that gets no response at all is tried again, never one that is slow.
 SECONDS = 3.5
 WRITE_SECONDS = 4  # that a write waits; it may be done after that, so it is not tried again
+WATCH_SECONDS = 0.05  # until it is seen that a deadline is over: a timer for each query takes a third of its time
 MOST_STATEMENTS = 100  # that stay prepared: as many as psycopg keeps
 NONE_FREE = "no connection was free in time"
 
@@ -67,32 +69,32 @@ class Connection(AsyncConnection[Row]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._statements: dict[str, PreparedStatement] = {}
+        self._loop = asyncio.get_running_loop()
+        self._poller = poll()
+        self._poller.register(self.fileno(), POLLIN)
 
     @property
-    def is_usable(self) -> bool:
-        """Return whether the connection is open, and neither in a statement nor in a transaction."""
-        return not self.closed and self.pgconn.transaction_status == TransactionStatus.IDLE
+    def has_ended(self) -> bool:
+        """Return whether an idle connection has ended: nothing else can be read from it."""
+        return bool(self._poller.poll(0))
 
     async def rows(self, statement: Statement) -> list[Row]:
         """Run the statement and return its rows. Raises Django's errors, with psycopg's as their causes."""
         try:
-            return await self._rows(statement)
+            prepared = self._statements.get(statement.sql) or await self._learn(statement.sql)
+            parameters = [statement.parameters[name] for name in prepared.names]
+            values = prepared.converter.dump_sequence(parameters, prepared.formats)
+            if prepared.name:
+                self.pgconn.send_query_prepared(prepared.name, values)
+            else:
+                self.pgconn.send_query_params(prepared.text, values)
+            result = await self._result()
+            prepared.converter.set_pgresult(result, set_loaders=not prepared.name)
+            rows: list[Row] = prepared.converter.load_rows(0, result.ntuples, tuple)
         except errors.IntegrityError as error:
             raise IntegrityError from error
         except Error as error:
             raise OperationalError from error
-
-    async def _rows(self, statement: Statement) -> list[Row]:
-        prepared = self._statements.get(statement.sql) or await self._learn(statement.sql)
-        parameters = [statement.parameters[name] for name in prepared.names]
-        values = prepared.converter.dump_sequence(parameters, prepared.formats)
-        if prepared.name:
-            self.pgconn.send_query_prepared(prepared.name, values)
-        else:
-            self.pgconn.send_query_params(prepared.text, values)
-        result = await self._result()
-        prepared.converter.set_pgresult(result, set_loaders=not prepared.name)
-        rows: list[Row] = prepared.converter.load_rows(0, result.ntuples, tuple)
         prepared.converter.set_pgresult(None, set_loaders=False)  # what a list read is not kept
         return rows
 
@@ -130,7 +132,8 @@ class Connection(AsyncConnection[Row]):
 
     async def _result(self) -> PGresult:
         """Send the rest, and return the last result; raises psycopg's error for the first that failed."""
-        pgconn, results, self._was_woken = self.pgconn, list[PGresult](), False
+        results: list[PGresult] = []
+        pgconn, self._was_woken = self.pgconn, False
         while pgconn.flush():  # it is longer than what the socket takes at once
             await self._until_ready(writes=True)
             pgconn.consume_input()
@@ -148,7 +151,7 @@ class Connection(AsyncConnection[Row]):
         return results[-1]
 
     async def _until_ready(self, *, writes: bool = False) -> None:
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         if self._was_woken:
             self._stop()  # uvloop no longer listens to a socket that had an error, even if there is more to read
         if self._socket is None:
@@ -166,7 +169,7 @@ class Connection(AsyncConnection[Row]):
 
     def _stop(self) -> None:
         if self._socket is not None:
-            asyncio.get_running_loop().remove_reader(self._socket)
+            self._loop.remove_reader(self._socket)
             self._socket = None
 
 
@@ -186,6 +189,8 @@ class Connections:
         self._commits = commits  # whether what is sent to it can be a COMMIT
         self._room = asyncio.Semaphore(most)
         self._idle: list[Connection] = []
+        self._deadlines: dict[Connection, float] = {}  # of those that are used
+        self._is_watched = False
         self.queue = Queue(most)
 
     async def run(self, statement: Statement, latest: float = math.inf) -> list[Row]:
@@ -205,26 +210,28 @@ class Connections:
 
     async def _run(self, statement: Statement, latest: float) -> list[Row]:
         used = await self._connection(latest)
-        # Not a timeout of the task: the query is to fail like one whose connection breaks, which `committing` knows.
-        deadline = asyncio.get_running_loop().call_later(latest - time.perf_counter(), self._cut_off, used)
+        self._deadlines[used] = latest
+        if not self._is_watched:
+            self._watch()
         try:
             with committing() if statement.commits else nullcontext():
-                return await used.rows(statement)
-        except OperationalError:  # whatever failed: a plan that a migration made wrong stays wrong
+                rows = await used.rows(statement)
+        except IntegrityError:
+            self._idle.append(used)
+            raise
+        except BaseException:  # whatever failed: a plan that a migration made wrong stays wrong
             await used.close()
             raise
         finally:
-            deadline.cancel()
-            if used.is_usable:
-                self._idle.append(used)
-            else:
-                await used.close()
+            del self._deadlines[used]
+        self._idle.append(used)
+        return rows
 
     async def _connection(self, latest: float) -> Connection:
         """Return one that no one else uses."""
         while self._idle:
             kept = self._idle.pop()
-            if not has_ended(kept):
+            if not kept.has_ended:
                 return kept
             await kept.close()
         if not breaker.allows():
@@ -240,11 +247,21 @@ class Connections:
         watch(opened)
         return opened
 
-    def _cut_off(self, used: Connection) -> None:
-        if self._commits:  # a read is tried again
-            metrics.count_given_up("deadline")
-        shut_down(used)
-        used.wake()
+    def _watch(self) -> None:
+        """Cut off the connections whose deadline is over, and look again as long as any is used.
+
+        It is no timeout of the task: the query is to fail like one whose connection breaks, which `committing` knows.
+        """
+        self._is_watched = bool(self._deadlines)
+        if self._is_watched:
+            asyncio.get_running_loop().call_later(WATCH_SECONDS, self._watch)
+        now = time.perf_counter()
+        for used in [used for used, latest in self._deadlines.items() if latest <= now]:
+            self._deadlines[used] = math.inf
+            shut_down(used)
+            used.wake()
+            if self._commits:  # a read is tried again
+                metrics.count_given_up("deadline")
 
 
 def _parameters() -> dict[str, Any]:
@@ -265,7 +282,7 @@ class OnPostgreSQL:
     def admit(self, *, reads: bool) -> None:
         (self._to_read if reads else self._to_write).queue.admit()
 
-    async def run(self, steps: Steps[T], latest: float) -> T:
+    async def run(self, steps: Steps[T], latest: float, *, reads: bool = True) -> T:  # noqa: ARG002 - each step says it
         return await statements.run_async(
             steps, lambda step: (self._to_write if step.commits else self._to_read).run(step, latest)
         )

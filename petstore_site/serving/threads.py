@@ -1,19 +1,23 @@
 """Threads for Django, with a short queue before them and a deadline for each request, and threads for SQLite."""
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from contextvars import copy_context
+from functools import partial
+from traceback import clear_frames
 from typing import Any, TypeVar
 
-from django.db import connections
+from django.db import DatabaseError, connection, connections
 from rest_framework.permissions import SAFE_METHODS
 
 from database import statements
 from database.errors import cut_off
 from database.statements import Steps
+from petstore_site.configuration.database import SQLITE_LOCK_SECONDS
 from petstore_site.errors import LateError, OverloadError
 from petstore_site.serving import metrics
 from petstore_site.serving.adapter import DEADLINE, Queue
@@ -177,25 +181,62 @@ class Job:
 
 
 class OnSQLite:
-    """Threads with a connection each."""
+    """Threads to read and threads to write: those that wait for SQLite's one writer take none from the reads."""
 
     def __init__(self, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="sqlite")
-        self._queue = Queue(threads)
+        self._to_read, self._to_write = ThreadsOfSQLite(threads, _run), ThreadsOfSQLite(threads, _write)
 
-    def admit(self, *, reads: bool) -> None:  # noqa: ARG002 - all use the same threads
-        self._queue.admit()
+    def admit(self, *, reads: bool) -> None:
+        (self._to_read if reads else self._to_write).queue.admit()
 
-    async def run(self, steps: Steps[T], latest: float = 0) -> T:  # noqa: ARG002 - SQLite has a timeout of its own
-        """Run the steps in a thread; raises Django's `DatabaseError`."""
-        begun = time.perf_counter()
-        self._queue.waiting += 1
-        try:
-            future = asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, statements.run, steps)
-            returned: T = await future
-        finally:
-            self._queue.waiting -= 1
-        self._queue.learn(time.perf_counter() - begun)
+    async def run(self, steps: Steps[T], latest: float = math.inf, *, reads: bool = True) -> T:
+        """Run the steps in a thread.
+
+        Raises `OverloadError` if no thread becomes free in time, and Django's `DatabaseError`.
+        """
+        returned: T = await (self._to_read if reads else self._to_write).run(steps, latest)
         return returned
 
     run_for_key = run
+
+
+class ThreadsOfSQLite:
+    """Threads with a connection each, which run steps by a time."""
+
+    def __init__(self, threads: int, run: Callable[[Steps[Any], float], Any]) -> None:
+        self._run = run
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="sqlite")
+        self._room = asyncio.Semaphore(threads)
+        self.queue = Queue(threads)
+
+    async def run(self, steps: Steps[Any], latest: float) -> Any:
+        if latest <= time.perf_counter():
+            raise OverloadError
+        await self.queue.enter([self._room], QUEUE_SECONDS, latest)
+        begun = time.perf_counter()
+        run = partial(copy_context().run, self._run, steps, latest)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+        finally:
+            self.queue.learn(time.perf_counter() - begun)
+            self._room.release()
+
+
+def _run(steps: Steps[T], _latest: float) -> T:
+    """Run the steps. If they fail, free their cursor here.
+
+    The garbage collector would do so in the event loop, and there wait with all threads until the connection is free.
+    """
+    try:
+        return statements.run(steps)
+    except DatabaseError as error:
+        clear_frames(error.__traceback__)
+        raise
+
+
+def _write(steps: Steps[T], latest: float) -> T:
+    """Run the steps, which wait for SQLite's lock until then at most."""
+    seconds = max(0.0, min(SQLITE_LOCK_SECONDS, latest - time.perf_counter()))
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+    return _run(steps, latest)

@@ -34,7 +34,7 @@ class BreaksInCommit:
     def admit(self, *, reads: bool) -> None:
         """Admit all."""
 
-    async def run(self, steps: Any, _latest: float) -> Any:
+    async def run(self, steps: Any, _latest: float, /, **_options: bool) -> Any:
         next(steps)
         with committing():
             raise OperationalError

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 import uvloop
-from django.db import DatabaseError, IntegrityError, OperationalError, connection
+from django.db import DatabaseError, IntegrityError, InternalError, OperationalError, connection
 
 from database import errors
 from database.statements import Row, Statement, Steps
 from petstore_site.serving.postgresql import OnPostgreSQL
 from tests.racing import wait_until_blocked
 from tests.server import until
-from tests.serving.proxy import between
+from tests.serving.proxy import Proxy, between
 from tests.test_database_errors import cancel_wait_for_standby
 
 pytestmark = [
@@ -132,6 +132,34 @@ def test_who_gives_up_during_a_commit_does_not_know_its_outcome() -> None:
         other.cursor().execute("SELECT pg_advisory_lock(1)")
         assert uvloop.run(give_up())
     until(lambda: stored() == [1])
+
+
+@pytest.mark.parametrize("command", ["BEGIN", "COMMIT", "SELECT"])
+def test_a_connection_of_django_that_ends_together_with_a_command_is_broken(command: str) -> None:
+    """As a server ends it that is stopped, or with what nobody can read; psycopg has no SQLSTATE for that."""
+    end = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
+    complete = b"C" + (len(command) + 5).to_bytes(4) + command.encode() + b"\0"
+
+    def add(proxy: Proxy) -> bool:
+        errors.reset_commit_state()
+        with closing(connection), connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            connection.set_autocommit(command == "SELECT")
+            if command == "COMMIT":
+                cursor.execute(ADD.sql)
+            proxy.instead, proxy.left = complete + b"E" + (len(end) + 4).to_bytes(4) + end, 0
+            if command == "SELECT":
+                proxy.instead = b"\xff" * 40
+            with pytest.raises(DatabaseError if command == "SELECT" else InternalError) as raised:
+                connection.commit() if command == "COMMIT" else cursor.execute(ADD.sql)
+        assert errors.failure_of(raised.value) is errors.BROKEN
+        return errors.outcome_is_unknown()
+
+    async def add_through_a_proxy() -> bool:
+        async with between() as proxy:
+            return await asyncio.to_thread(add, proxy)
+
+    assert uvloop.run(add_through_a_proxy()) is (command == "COMMIT")
 
 
 @pytest.mark.parametrize("passed", [0, 3, 21, 30])

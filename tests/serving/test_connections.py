@@ -237,8 +237,11 @@ class TestConnections:
         assert using(1, wrong) == [(1,)]
 
     @pytest.mark.parametrize("commits", [False, True])
-    def test_one_that_does_not_respond_is_cut_off(self, counted: Metrics, commits: bool) -> None:
+    def test_one_that_does_not_respond_is_cut_off(
+        self, counted: Metrics, commits: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """The database may be well, or a COMMIT waits for a standby: others connect and read meanwhile."""
+        monkeypatch.setattr(os, "dup", lambda _: os.close(-1))  # no descriptor is needed for that
 
         async def slow(connections: Any) -> list[Row]:
             await connections.run(pid())
@@ -317,9 +320,9 @@ class TestConnections:
             await asyncio.sleep(0.1 * waits)
             with silent() if "connect" in fault else nullcontext():
                 statement = asked("SELECT nothing") if fault == "fails" else sleeping(0 if fault == "none" else 30)
-                latest = _in(0.7)
+                latest = _in(1)
                 asking = asyncio.create_task(connections.run(statement, latest))
-                await asyncio.sleep(0.4)
+                await asyncio.sleep(0.2)
                 if fault == "breaks":
                     end_what_sleeps()
                 elif fault.startswith("goes away"):

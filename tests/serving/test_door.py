@@ -3,10 +3,12 @@
 import asyncio
 import errno
 import json
+import math
 import os
 import re
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from io import BufferedRandom, BytesIO, FileIO
 from pathlib import Path
@@ -15,8 +17,10 @@ from unittest import mock
 
 import pytest
 from django.core.cache import caches
+from django.db import OperationalError
 
-from database.statements import Steps
+from database import statements
+from database.statements import Statement, Steps
 from history.acting import Acting, acting, begin_request, identify
 from petstore_site.errors import LateError, OverloadError
 from petstore_site.serving import adapter, threads
@@ -60,7 +64,7 @@ class Application:
     def made_parts(self) -> Iterator[bytes]:
         """Make a response whose first line is known at once."""
         yield b"first\n"
-        yield b"second\n" if self.go.wait(5) else b"late\n"
+        yield b"second\n" if self.go.wait(20) else b"late\n"
 
     def slow_parts(self) -> Iterator[bytes]:
         """Make a response of 500 kB, most of it after the deadline."""
@@ -284,11 +288,8 @@ class TestThreads:
         assert [len(part) for part in got.parts] == [66_000, 66_000, 66_000, 66_000, 36_000]
         assert application.closed == 1
 
-    def test_the_first_part_leaves_before_the_second_is_made(
-        self, application: Application, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_first_part_leaves_before_the_second_is_made(self, application: Application) -> None:
         """However long that takes: a file of Activity asks the database only then."""
-        monkeypatch.setattr(threads, "DEADLINE", 2)
 
         async def read() -> list[dict[str, Any]]:
             sent: list[dict[str, Any]] = []
@@ -625,18 +626,75 @@ def test_sqlite_knows_in_its_threads_who_acts() -> None:
     assert asyncio.run(adding()) == Acting("key Ab3dE6gH", "mine")
 
 
+READ, WRITE = Statement("", {}), Statement("", {}, commits=True)
+
+
+def one(statement: Statement) -> Steps[Any]:
+    return (yield statement)
+
+
+@pytest.fixture
+def sqlite(monkeypatch: pytest.MonkeyPatch) -> mock.MagicMock:
+    """The connection of each thread."""
+    connection = mock.MagicMock()
+    monkeypatch.setattr(threads, "connection", connection)
+    return connection
+
+
+@pytest.mark.usefixtures("sqlite")
+def test_writes_that_wait_for_sqlite_delay_no_read_and_have_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_free = threading.Event()
+    monkeypatch.setattr(statements, "run", lambda steps: next(steps).commits and is_free.wait(30))
+
+    async def hang() -> None:
+        driver = OnSQLite(1)
+        first = asyncio.ensure_future(driver.run(one(WRITE), reads=False))
+        await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            await driver.run(one(READ))
+            with pytest.raises(OverloadError):
+                await driver.run(one(WRITE), time.perf_counter() + 0.1, reads=False)
+        is_free.set()
+        await first
+
+    asyncio.run(hang())
+
+
+@pytest.mark.parametrize(("left", "least", "most"), [(math.inf, 5000, 5000), (4, 1, 4000)])
+def test_a_write_waits_for_sqlites_lock_until_its_deadline(
+    sqlite: mock.Mock, monkeypatch: pytest.MonkeyPatch, left: float, least: int, most: int
+) -> None:
+    monkeypatch.setattr(statements, "run", next)
+    asyncio.run(OnSQLite(1).run(one(WRITE), time.perf_counter() + left, reads=False))
+    [executed] = sqlite.cursor.return_value.__enter__.return_value.execute.call_args.args
+    assert least <= int(executed.removeprefix("PRAGMA busy_timeout = ")) <= most
+
+
+@pytest.mark.usefixtures("sqlite")
+def test_a_failed_step_keeps_no_cursor_of_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Freeing it in the event loop, the garbage collector waited until another write had the lock."""
+    kept = []
+
+    def fail(_steps: Any) -> None:
+        cursor = BytesIO()
+        kept.append(weakref.ref(cursor))
+        raise OperationalError
+
+    monkeypatch.setattr(statements, "run", fail)
+    with pytest.raises(OperationalError):
+        asyncio.run(OnSQLite(1).run(one(WRITE), reads=False))
+    assert kept[0]() is None
+
+
 def test_sqlite_rejects_what_it_could_not_begin_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter, "MOST_SECONDS", 0.001)
-
-    def slow() -> Steps[None]:
-        time.sleep(0.1)
-        yield from ()
+    monkeypatch.setattr(statements, "run", lambda _steps: time.sleep(0.1))
 
     async def overload() -> None:
         driver = OnSQLite(1)
-        await driver.run(slow())
+        await driver.run(one(READ))
         driver.admit(reads=True)
-        others = [asyncio.ensure_future(driver.run(slow())) for _ in range(2)]
+        others = [asyncio.ensure_future(driver.run(one(READ))) for _ in range(2)]
         await asyncio.sleep(0)
         with pytest.raises(OverloadError):
             driver.admit(reads=True)

@@ -77,7 +77,7 @@ def test_a_request_that_may_be_done_is_for_no_thread(caplog: pytest.LogCaptureFi
 class Unconfirmed(BreaksInCommit):
     """A driver that adds an animal, whose COMMIT no standby confirms: PostgreSQL only warns."""
 
-    async def run(self, _steps: Any, _latest: float) -> Any:
+    async def run(self, _steps: Any, _latest: float, /, **_options: bool) -> Any:
         _notice(SimpleNamespace(message_primary=f"{SYNCHRONOUS_WAIT_CANCELED} due to user request"))  # type: ignore[arg-type]
         return Result({"id": 1}, 201)
 
@@ -195,9 +195,10 @@ class KnowsItsDeadline(BreaksInCommit):
 
     left = 0.0
 
-    async def run(self, steps: Any, latest: float) -> Any:
+    async def run(self, steps: Any, latest: float, /, **options: bool) -> Any:
+        assert options == {"reads": False}
         self.left = latest - time.perf_counter()
-        return await super().run(steps, latest)
+        return await super().run(steps, latest, **options)
 
     async def run_for_key(self, steps: Any) -> Any:
         await asyncio.sleep(0.3)
