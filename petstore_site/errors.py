@@ -10,6 +10,7 @@ from collections.abc import Callable
 from email.utils import formatdate
 from functools import cache, wraps
 from http import HTTPStatus
+from traceback import clear_frames
 from typing import Any, TypeVar, cast
 
 from django.db import connection
@@ -178,6 +179,7 @@ def for_exception(request: HttpRequest, error: BaseException) -> HttpResponse | 
     if failure is None:
         return None
     logger.error("%s error: %s", "Disk" if is_full else "Database", database_errors.described(error))
+    clear_frames(error.__traceback__)  # frees SQLite's cursor, as serving/threads.py explains
     if failure.drop_connection:
         database_errors.drop(connection)
     return unavailable(request, failure.retry_after)

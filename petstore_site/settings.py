@@ -43,9 +43,10 @@ SECRET_KEY_FALLBACKS = [*env["SECRET_KEY_FALLBACKS"]]
 DEBUG = False
 """Never on: every error is an Error for the caller and a traceback in the log."""
 
+HOST = env["HOST"]
 ALLOWED_HOSTS = [*env["ALLOWED_HOSTS"]]
 if not HOSTED and not ALLOWED_HOSTS:
-    ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", env["HOST"]]
+    ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", HOST]
 if HOSTED and "*" in ALLOWED_HOSTS:
     env.reject("ALLOWED_HOSTS", f"must name the hosts; * is not allowed in {PETSTORE_ENVIRONMENT}.")
 
@@ -324,5 +325,14 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HOSTED  # http://localhost
 LOG_FORMAT = env["LOG_FORMAT"]
 LOG_LEVEL = env["LOG_LEVEL"]
 LOGGING = logging_of(LOG_FORMAT, LOG_LEVEL)
+
+# --- Processes, for gunicorn: a mistake must be found by `check`, and stop the start before there are workers ------
+
+PORT = env["PORT"]
+WEB_CONCURRENCY = env["WEB_CONCURRENCY"]
+METRICS_HOST = env["METRICS_HOST"]
+METRICS_PORT = env["METRICS_PORT"]
+if METRICS_PORT == PORT:
+    env.reject("METRICS_PORT", "must differ from PORT, because metrics are not public.")
 
 env.exit_on_mistakes()

@@ -12,7 +12,7 @@ from hashlib import sha256
 from zlib import crc32
 
 PREFIXES = {"production": "pets_live_", "staging": "pets_test_", "development": "pets_test_"}
-"""The start of a key, by environment; docs/api-keys.md lists what else a new prefix changes."""
+"""The start of a key, by environment; CONTRIBUTING.md lists what else a new prefix changes."""
 
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 KEY_ID_LENGTH = 8

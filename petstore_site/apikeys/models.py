@@ -51,9 +51,11 @@ class KeyState(models.TextChoices):
 
 
 def validate_line(text: str) -> None:
-    """Reject text that would break a table on a terminal: line ends, control characters, nothing visible."""
+    """Reject an API key, and text that would break a table on a terminal: control characters, or nothing visible."""
     if not text.strip() or any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in text):
         raise ValidationError("This must be one line of visible text.")
+    if keys.SECRET.search(text):
+        raise ValidationError("This must not contain an API key.")
 
 
 def validate_rate_limit(text: str) -> None:

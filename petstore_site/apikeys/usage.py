@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from traceback import clear_frames
 from typing import Any
 
 from django.conf import settings
@@ -76,11 +77,12 @@ class Buffer:
             taken = self._take()
             try:
                 taken.save()
-            except Exception:
+            except Exception as error:
                 with self.lock:
                     taken.add(self.kept)
                     self.kept = taken
                 logging.getLogger(self._empty.__module__).warning(self._failed, exc_info=True)
+                clear_frames(error.__traceback__)  # frees SQLite's cursor, as serving/threads.py explains
 
     def clear(self) -> None:
         self._take()

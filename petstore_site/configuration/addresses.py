@@ -2,9 +2,17 @@
 
 import re
 from importlib.util import find_spec
+from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
+from petstore_site.configuration.env import items
+
 API_PATH = re.compile(r"(?:/[A-Za-z0-9](?:[A-Za-z0-9._~-]*[A-Za-z0-9])?)*/v1")
+
+HOST = re.compile(r"\*|\.?[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]")
+
+ORIGIN = re.compile(r"https?://[a-z0-9_.:*\[\]-]+")
+"""With the ASCII form of its host (RFC 6454)."""
 
 OWN_PATHS = {
     ".well-known", "admin", "docs", "favicon.ico", "livez", "openapi.json", "readyz", "robots.txt",
@@ -25,18 +33,41 @@ def split(text: str, sentence: str) -> SplitResult:
     return parts
 
 
-def origin(text: str) -> str:
-    """Return an origin (RFC 6454), as it was given."""
-    sentence = "must be origins such as https://shop.example, separated by commas."
-    parts = split(text, sentence)
-    if parts.scheme not in {"http", "https"} or f"{parts.scheme}://{parts.netloc}" != text:
-        raise ValueError(sentence)
-    return text
-
-
 def origins(text: str) -> list[str]:
-    """Return origins that are separated by commas."""
-    return [origin(item.strip()) for item in text.split(",")]
+    """Return origins that are separated by commas, in lower case as browsers send them. A host can begin with `*.`."""
+    sentence = "must be origins such as https://shop.example, separated by commas."
+    found = [item.strip().lower() for item in text.split(",")]
+    for item in found:
+        if not ORIGIN.fullmatch(item):
+            raise ValueError(sentence)
+        split(item, sentence)
+    return found
+
+
+def exact_origins(text: str) -> list[str]:
+    """Return the same, each with its whole host."""
+    if "*" in text:
+        raise ValueError("must be whole origins such as https://shop.example, without *, separated by commas.")
+    return origins(text)
+
+
+def listening_address(text: str) -> str:
+    """Return the address that a server listens on."""
+    if re.fullmatch(r"[A-Za-z0-9_.-]+", text):
+        return text
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        sentence = "must be an IP address such as 0.0.0.0 or ::1, or a host name, without scheme, brackets and port."
+        raise ValueError(sentence) from None
+
+
+def hosts(text: str) -> list[str]:
+    """Return the names of hosts that are separated by commas, as `ALLOWED_HOSTS` has them."""
+    names = items(text)
+    if not names or not all(HOST.fullmatch(name) for name in names):
+        raise ValueError("must be host names such as petstore.example, without scheme and port, separated by commas.")
+    return names
 
 
 def api_address(text: str) -> str:

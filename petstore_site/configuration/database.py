@@ -73,7 +73,7 @@ def _sqlite(url: str, base_dir: Path) -> dict[str, Any]:
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": SQLITE_LOCK_SECONDS,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
         },
     }
 
@@ -88,7 +88,10 @@ def _postgresql(url: str, *, serving: bool, pgbouncer: bool) -> dict[str, Any]:
         raise ValueError(FORMS) from None  # libpq's own message may repeat the password
     name = parameters.pop("dbname", None)
     ports = str(parameters.get("port") or "").split(",")
-    if not name or not all(port.isdecimal() for port in ports if port):
+    hosts = str(parameters.get("host") or "").split(",")
+    # After an @ or a / of it that is not encoded. Names of sockets can have an @.
+    has_password = "@" in str(name) or any("@" in host[1:] and host[0] != "/" for host in hosts)
+    if not name or has_password or not all(port.isdecimal() for port in ports if port):
         raise ValueError(FORMS)
     account = {key.upper(): parameters.pop(key, None) or "" for key in ("user", "password", "host", "port")}
     options: dict[str, Any] = CONNECT | {key: value for key, value in parameters.items() if value is not None}

@@ -1,19 +1,23 @@
 """Every environment variable that the service reads: name, parser, default, meaning.
 
-`settings.py` and gunicorn's configuration read them from here, and `tests/settings_page.py` writes docs/settings.md.
-gunicorn's master imports this file, so that it must not import Django (deploy/gunicorn.conf.py).
+`settings.py` reads them from here, and `tests/settings_page.py` writes docs/settings.md. gunicorn's master imports this
+file, so that it must not import Django (deploy/gunicorn.conf.py).
 """
 
 import os
+import re
 
 from petstore_site.configuration.addresses import (
     api_address,
     cache_address,
     collector_address,
     contact_address,
+    exact_origins,
+    hosts,
+    listening_address,
     origins,
 )
-from petstore_site.configuration.env import ByEnvironment, Env, Variable, choice, flag, integer, items
+from petstore_site.configuration.env import ByEnvironment, Env, Variable, choice, flag, integer
 from rest.rates import parse_rate
 
 
@@ -22,6 +26,11 @@ def random_key(text: str) -> str:
     if len(text) < 50 or len(set(text)) < 5 or text.startswith("django-insecure-"):
         raise ValueError("must have 50 or more random characters.")
     return text
+
+
+def random_keys(text: str) -> list[str]:
+    """Return secret keys that are separated by commas or white space, such as the lines of a file."""
+    return [random_key(item) for item in re.split(r"[,\s]+", text) if item]
 
 
 def rate(text: str) -> str:
@@ -45,14 +54,19 @@ GROUPS: dict[str, list[Variable]] = {
             is_secret=True,
             required="50 or more random characters, or SECRET_KEY_FILE, the path of a file with them.",
         ),
-        Variable("SECRET_KEY_FALLBACKS", items, (), "Older keys that are still accepted, separated by commas."),
         Variable(
-            "ALLOWED_HOSTS", items, (),
+            "SECRET_KEY_FALLBACKS", random_keys, (),
+            "Older keys that are still accepted, separated by commas or white space.",
+            is_secret=True,
+        ),
+        Variable(
+            "ALLOWED_HOSTS", hosts, (),
             "The host names of the service, separated by commas.",
             shown="this machine, in development", required="the host names of this service, separated by commas.",
         ),
         Variable(
-            "HOST", str, "127.0.0.1", "The address that gunicorn listens on. With systemd, `petstore.socket` has it."
+            "HOST", listening_address, "127.0.0.1",
+            "The address that gunicorn listens on. With systemd, `petstore.socket` has it.",
         ),
         Variable("PORT", integer(1, 65535), 8000, "The port that gunicorn listens on, without systemd."),
         Variable(
@@ -93,7 +107,8 @@ GROUPS: dict[str, list[Variable]] = {
     "The API": [
         Variable("RATE_LIMIT", rate, "", "The rate limit of keys without their own: `N/s`, `N/min`, `N/h` or `N/day`."),
         Variable(
-            "CORS_ALLOWED_ORIGINS", origins, (), "Origins of web pages that can call the API, separated by commas."
+            "CORS_ALLOWED_ORIGINS", exact_origins, (),
+            "Origins of web pages that can call the API, separated by commas.",
         ),
     ],
     "Pages and sign-in": [
@@ -128,7 +143,7 @@ GROUPS: dict[str, list[Variable]] = {
             "The port where Prometheus reads metrics. Never make it public.",
             shown="none",
         ),
-        Variable("METRICS_HOST", str, "127.0.0.1", "The address where Prometheus reads metrics."),
+        Variable("METRICS_HOST", listening_address, "127.0.0.1", "The address where Prometheus reads metrics."),
         Variable(
             "OTEL_EXPORTER_OTLP_ENDPOINT", collector_address, "",
             "The OpenTelemetry collector that gets traces. See [Traces](monitoring.md#traces).",

@@ -1,6 +1,5 @@
 """The commands for API keys: what they print, change and reject."""
 
-import json
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -12,6 +11,7 @@ from django.utils import timezone
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory
+from tests.running import run, run_json
 
 pytestmark = pytest.mark.django_db
 
@@ -20,18 +20,6 @@ DURATION = "must be such as 30min, 24h, 90d or 2w, and at most 36500d."
 KEY_ID = "must be the 8-character key ID that list_api_keys shows, never the whole key."
 MONTH = "1m may be minutes or months. Write 1min, or months in days or weeks, such as 30d."
 RATE = "A rate limit must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."
-
-
-def run(*arguments: str) -> str:
-    out = StringIO()
-    call_command(*arguments, stdout=out)
-    return out.getvalue()
-
-
-def run_json(*arguments: str) -> Any:
-    out = run(*arguments, "--json")
-    assert out.count("\n") == 1
-    return json.loads(out)
 
 
 def rejection(*arguments: str) -> str:
@@ -295,10 +283,10 @@ class TestList:
         """One key in each state."""
         now = timezone.now()
         return [
-            APIKeyFactory(name="Shop", rate_limit="600/min", last_used_at=now),
-            APIKeyFactory(name="A longer name", scope="read", expires_at=now + DAY),
-            APIKeyFactory(name="Gone", expires_at=now - DAY),
-            APIKeyFactory(name="Lost", revoked_at=now),
+            APIKeyFactory(name="Shop", created_at=now, rate_limit="600/min", last_used_at=now),
+            APIKeyFactory(name="A longer name", created_at=now, scope="read", expires_at=now + DAY),
+            APIKeyFactory(name="Gone", created_at=now, expires_at=now - DAY),
+            APIKeyFactory(name="Lost", created_at=now, revoked_at=now),
         ]
 
     def test_table(self, stored: list[APIKey]) -> None:

@@ -66,6 +66,7 @@ class TestIssue:
             ({"name": ""}, {"name": ["This field is required."]}),
             ({"name": "a\nb"}, {"name": ["This must be one line of visible text."]}),
             ({"contact": "two\u2028lines"}, {"contact": ["This must be one line of visible text."]}),
+            ({"name": f"pets_test_{'a' * 46}"}, {"name": ["This must not contain an API key."]}),
             ({"name": "a\x00b"}, {"name": ["Null characters are not allowed."]}),
             ({"name": "x" * 101}, {"name": ["Ensure this value has at most 100 characters (it has 101)."]}),
             ({"scope": "admin"}, {"scope": ["Select a valid choice. admin is not one of the available choices."]}),

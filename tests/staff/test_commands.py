@@ -1,17 +1,14 @@
 """`create_admin` and `create_staff_roles`."""
 
-import json
-from io import StringIO
-from typing import Any
-
 import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group, Permission, User
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.test import Client
 
 from petstore_site.staff.models import TemporaryPassword
 from petstore_site.staff.roles import ROLES
+from tests.running import run, run_json
 from tests.staff.conftest import PASSWORD, member, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -27,16 +24,6 @@ KEYS = {
     *("apikeys.view_keyusage", "request_desk.view_requestrecord"),
 }
 STAFF = {f"auth.{verb}_{model}" for verb in ("view", "add", "change", "delete") for model in ("user", "group")}
-
-
-def run(*arguments: str) -> str:
-    out = StringIO()
-    call_command(*arguments, stdout=out)
-    return out.getvalue()
-
-
-def run_json(*arguments: str) -> Any:
-    return json.loads(run(*arguments, "--json"))
 
 
 class TestCreateAdmin:
@@ -86,15 +73,16 @@ class TestCreateAdmin:
             run("create_admin", "ada", "--reset")
 
     @pytest.mark.parametrize(
-        ("arguments", "message"),
+        ("name", "message"),
         [
-            (["a b"], r"^argument USERNAME: Enter a valid username\."),
-            (["a" * 151], r"^argument USERNAME: Ensure this value has at most 150 characters"),
+            ("a b", "Enter a valid username."),
+            ("\udcff", "Enter a valid username."),  # a byte that is not UTF-8
+            ("a" * 151, "Ensure this value has at most 150 characters"),
         ],
     )
-    def test_rejects_an_invalid_name(self, arguments: list[str], message: str) -> None:
-        with pytest.raises(CommandError, match=message):
-            run("create_admin", *arguments)
+    def test_rejects_an_invalid_name(self, name: str, message: str) -> None:
+        with pytest.raises(CommandError, match=f"^argument USERNAME: {message}"):
+            run("create_admin", name)
         assert not User.objects.exists()
         assert not TemporaryPassword.objects.exists()
 

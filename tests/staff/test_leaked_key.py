@@ -1,16 +1,15 @@
 """What docs/staff-sign-in.md says of a leaked `SECRET_KEY`: what ends with it, what stays, and how people come back."""
 
 from collections.abc import Callable
-from io import StringIO
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
-from django.core.management import call_command
 from django.test import Client
 from django.utils.crypto import get_random_string
 
+from tests.running import run
 from tests.staff.conftest import PASSWORD, code, sign_in
 
 UNREADABLE = "This second factor can no longer be read. Ask an administrator to remove it."
@@ -50,12 +49,11 @@ def test_without_it_second_factors_are_unreadable_and_a_reset_lets_people_in(
     change_key(keep=False)
     assert UNREADABLE in enter(client, secret).content.decode()
     assert not is_signed_in(client)
-    out = StringIO()
-    call_command("create_admin", "anna", "--reset", "--password-only", stdout=out)
+    password = run("create_admin", "anna", "--reset", "--password-only").strip()
     assert not Authenticator.objects.filter(user=anna).exists()
     again = Client()
     assert sign_in(again, password=PASSWORD).status_code == 200
-    assert sign_in(again, password=out.getvalue().strip())["Location"] == "/admin/"
+    assert sign_in(again, password=password)["Location"] == "/admin/"
     assert again.get("/admin/")["Location"] == "/admin/account/password/"
 
 

@@ -156,7 +156,7 @@ def test_a_lost_phone_is_removed(office: Client, anna: User, secret: str) -> Non
 SLOW_HISTORY = """
 CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(9); RETURN NEW; END $$;
 CREATE TRIGGER slow BEFORE UPDATE ON categories_categorychange FOR EACH ROW EXECUTE FUNCTION slow();
-SET LOCAL statement_timeout = '300ms';
+SET LOCAL statement_timeout = '1500ms';
 """
 
 

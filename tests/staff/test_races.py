@@ -1,12 +1,15 @@
 """Two who change the same accounts at the same moment: nothing that one of them did is lost."""
 
 from collections.abc import Callable
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.core.management import call_command
 from django.test import Client
 
+from commands.exits import ExitError
 from tests.racing import race
 from tests.staff.conftest import PASSWORD, form_of, member
 
@@ -65,3 +68,17 @@ def test_a_new_password_and_a_deactivation(
     race(f"SELECT 1 FROM auth_user WHERE id = {anna.pk} FOR UPDATE", *(works[::-1] if is_first else works))
     anna.refresh_from_db()
     assert (anna.is_active, anna.password != before) == (False, True)
+
+
+def creating() -> str:
+    try:
+        call_command("create_admin", "nell", stdout=StringIO())
+    except ExitError as error:
+        return str(error)
+    return "created"
+
+
+def test_two_who_create_the_same_administrator() -> None:
+    outcomes = race("LOCK TABLE auth_user IN SHARE MODE", creating, creating)
+    taken = "The account 'nell' exists already. To restore access: create_admin nell --reset"
+    assert sorted(outcomes) == [taken, "created"]

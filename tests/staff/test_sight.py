@@ -85,10 +85,12 @@ HELD = [*({each} for each in sorted(ALL)), *(level for level in LEVELS if len(le
 
 def bodies(reader: User) -> Iterator[tuple[str, str]]:
     """Yield what each page shows and what it responds to its form."""
+    signed_in = Client()
+    signed_in.force_login(reader)
     for page in pages().keys() - COMMITTING:
         with transaction.atomic():
             client = Client(enforce_csrf_checks=True)
-            client.force_login(reader)
+            client.cookies.load(signed_in.cookies)
             path = address(page, reader)
             yield page, read(client.get(path))
             yield f"the form of {page}", read(forge(client, path, form(page)))

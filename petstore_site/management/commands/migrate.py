@@ -1,8 +1,11 @@
 """`manage.py migrate`: Django's, one at a time, and with limits on what it may hold up."""
 
+import fcntl
+import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from django.core.management import CommandError
@@ -54,7 +57,12 @@ class Command(migrate.Command):
         if _is_before_1_5(database):
             raise CommandError(BEFORE_1_5)
         if database.vendor != "postgresql":
-            super().handle(*args, **options)
+            folder = os.open(Path(database.settings_dict["NAME"]).parent, os.O_RDONLY)
+            try:
+                self._wait_until(lambda: _locked_folder(folder))
+                super().handle(*args, **options)
+            finally:
+                os.close(folder)
             return
         with self._only_one(database):
             with database.cursor() as cursor:
@@ -75,13 +83,16 @@ class Command(migrate.Command):
             raise CommandError(NOT_THROUGH_PGBOUNCER)
         holder = database.copy()
         try:
-            if not _locked(holder):
-                self.stderr.write("Another migrate is running. Waiting for it to finish.")
-                while not _locked(holder):
-                    time.sleep(0.2)
+            self._wait_until(lambda: _locked(holder))
             yield
         finally:
             holder.close()
+
+    def _wait_until(self, is_locked: Callable[[], bool]) -> None:
+        if not is_locked():
+            self.stderr.write("Another migrate is running. Waiting for it to finish.")
+            while not is_locked():
+                time.sleep(0.2)
 
 
 def _is_before_1_5(database: BaseDatabaseWrapper) -> bool:
@@ -90,6 +101,14 @@ def _is_before_1_5(database: BaseDatabaseWrapper) -> bool:
     ours = [migration for migration in MigrationLoader(None).replacements.values() if migration.app_label == "pets"]
     were_applied = [{name in applied for name in migration.replaces} for migration in ours]
     return {True, False} in were_applied
+
+
+def _locked_folder(folder: int) -> bool:
+    """Return whether this process has the lock of the folder, until it closes it."""
+    with suppress(BlockingIOError):
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
 
 
 def _locked(holder: BaseDatabaseWrapper) -> bool:

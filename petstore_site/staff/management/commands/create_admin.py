@@ -7,7 +7,7 @@ from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from redis.exceptions import RedisError
 
 from commands.base import StoreCommand
@@ -51,18 +51,23 @@ class Command(StoreCommand):
 
 
 def _account(username: str, *, exists: bool) -> User:
+    new = User(username=username, is_superuser=True)
+    try:  # before a database is asked for a name that it cannot have
+        new.clean_fields(exclude=["password"])
+    except ValidationError as error:
+        raise usage_error(error, {"username": "USERNAME"}) from None
     user = User.objects.filter(username=username).first()
     if exists and user is None:
         raise ExitError(f"There is no account {username!r} to reset.")
+    taken = ExitError(f"The account {username!r} exists already. To restore access: create_admin {username} --reset")
     if not exists and user is not None:
-        raise ExitError(f"The account {username!r} exists already. To restore access: create_admin {username} --reset")
-    user = user or User(username=username, is_superuser=True)
+        raise taken
+    user = user or new
     user.is_active = user.is_staff = True
     try:
-        user.clean_fields(exclude=["password"])
-    except ValidationError as error:
-        raise usage_error(error, {"username": "USERNAME"}) from None
-    user.save()
+        user.save()
+    except IntegrityError:  # someone else created it at the same moment
+        raise taken from None
     return user
 
 
