@@ -186,7 +186,7 @@ left-out:
 	@printf '\n== Left out\n'
 	@$(PY) -c "$$LEFT_OUT" $(REPORTS)
 
-# A test is left out if no part ran it. Where CI=true, WITHOUT=chromium,promtool names all that may be missing.
+# A test is left out if no part ran it. Where CI=true, WITHOUT=nginx,promtool names all that may be missing.
 define LEFT_OUT
 import os, sys
 from collections import Counter

@@ -36,6 +36,7 @@ from tests.server import migrated_database
 
 SLOW = (
     "apikeys/test_commands.py",
+    "changes/test_people.py",
     "clients/",
     "commands/test_start.py",
     "contract/test_description_holds.py",
@@ -57,7 +58,6 @@ SLOW = (
 """Tests that take long and hardly depend on the database: `make test-slow` runs them once."""
 
 SLOW_ON_EACH_DATABASE = (
-    "changes/test_people.py",
     "commands/",
     "following/",
     "files/test_runs.py",
@@ -73,14 +73,17 @@ SLOW_ON_EACH_DATABASE = (
 
 READING = (
     "contract/test_no_break.py",
+    "files/test_countries.py",
     "files/test_encodings.py",
     "files/test_formats.py",
     "files/test_programs.py",
     "files/test_reading.py",
+    "files/test_sheets.py",
     "files/test_spreadsheets.py",
     "files/test_workbooks.py",
     "portal/",
     "serving/test_door.py",
+    "staff/test_tasks.py",
     "test_charts.py",
     "test_documented_limits.py",
     "test_links.py",

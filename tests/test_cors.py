@@ -30,15 +30,6 @@ def test_other_origins_and_pages_get_nothing(api: ApiClient) -> None:
         assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-@pytest.mark.usefixtures("open_to_the_shop")
-def test_preflight(stranger: ApiClient) -> None:
-    asked = {"Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "authorization,content-type"}
-    answer = stranger("OPTIONS", "/v1/pets", Origin=SHOP, **asked)
-    assert (answer.status_code, answer.content, answer["Allow"]) == (204, b"", "GET, POST, HEAD, OPTIONS")
-    assert answer["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS, POST"
-    assert "idempotency-key" in answer["Access-Control-Allow-Headers"]
-
-
 def test_a_preflight_while_cors_is_off(stranger: ApiClient) -> None:
     answer = stranger("OPTIONS", "/v1/pets", Origin=SHOP, Access_Control_Request_Method="POST")
     assert (answer.status_code, answer["Allow"]) == (204, "GET, POST, HEAD, OPTIONS")

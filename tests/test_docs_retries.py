@@ -1,6 +1,5 @@
 """The guide's samples for safe retries, against a server that misbehaves as the guide says that one can."""
 
-import json
 import os
 import re
 import subprocess
@@ -11,20 +10,14 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from clients.tools import node_tools
-from tests.clients.conftest import or_skip
 from tests.clients.scripted import Response, Script, scripted_server
-from tests.test_docs import API, COMPILER_OPTIONS, LANGUAGES, RUNNERS, need
+from tests.test_docs import API, LANGUAGES, RUNNERS, compiled_in, need
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Run = Callable[[str], subprocess.CompletedProcess[str]]
 
 PET = {"id": 361, "name": "Maple", "categoryId": 15, "status": "available"}
 CREATED: Response = (201, PET, {})
-RETRIES = "Add with retries"
-SAMPLES = {
-    (title, language): code
-    for language, title, code in re.findall(r"^```(sh|python|ts) run (.+?)\n(.*?)^```$", API, re.MULTILINE | re.DOTALL)
-}
+SAMPLES = dict(re.findall(r"^```(sh|python|ts) run Add with retries\n(.*?)^```$", API, re.MULTILINE | re.DOTALL))
 
 
 def error(status: int, **headers: str) -> Response:
@@ -38,8 +31,8 @@ def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     language: str = request.param
     need("curl" if language == "sh" else RUNNERS[language][0])
 
-    def run(url: str, title: str = RETRIES) -> subprocess.CompletedProcess[str]:
-        sample = SAMPLES[title, language]
+    def run(url: str) -> subprocess.CompletedProcess[str]:
+        sample = SAMPLES[language]
         program = (compiled(sample) if language == "ts" else sample).replace("https://petstore.example/v1", url)
         environment = {"PATH": os.environ["PATH"], "PETSTORE_API_KEY": "k"}
         command = [*(RUNNERS | {"ts": ["node", "--input-type=module", "--eval"]})[language], program]
@@ -52,16 +45,8 @@ def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
 
 @cache
 def compiled(text: str) -> str:
-    with or_skip():
-        modules = node_tools()
     with TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "node_modules").symlink_to(modules)
-        (folder / "package.json").write_text('{"type": "module"}')
-        (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER_OPTIONS, "include": ["*.ts"]}))
-        (folder / "sample.ts").write_text(text)
-        subprocess.run(["node_modules/.bin/tsc"], cwd=folder, check=True, timeout=120)
-        return (folder / "js" / "sample.js").read_text()
+        return (compiled_in(Path(name), {"sample": text}) / "sample.js").read_text()
 
 
 def sent(script: Script) -> int:
@@ -112,12 +97,3 @@ def test_it_gives_up_when_another_attempt_is_of_no_use(sample: Run, responses: l
     assert done.returncode != 0
     assert "361" not in done.stdout
     assert sent(script) == len(responses)
-
-
-@pytest.mark.parametrize("sample", ["python", "ts"], indirect=True)
-@pytest.mark.parametrize(("last", "status"), [((200, [], {}), 0), (error(403), 1)], ids=["200", "403"])
-def test_over_the_limit_it_waits_and_reports_what_comes_then(sample: Run, last: Response, status: int) -> None:
-    with scripted_server(error(429, Retry_After="1"), last) as script:
-        done = sample(script.url, "Respect the limit")
-    assert (done.returncode, done.stdout) == (status, "" if status else "no limit\n")
-    assert script.requests[1].at - script.requests[0].at >= 1

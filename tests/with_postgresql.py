@@ -32,7 +32,7 @@ PLACES = (
     "/Applications/Postgres.app/Contents/Versions/*/bin",
     "/usr/local/pgsql/bin",
 )
-READY_SECONDS = 30
+READY_SECONDS = 120
 STOP_SECONDS = 10
 DATABASE = """\
 CREATE ROLE petstore LOGIN CREATEDB

@@ -113,16 +113,27 @@ def answer(given: dict[str, Any]) -> Any:
             store.close()
             first.close()
             assert not own.is_closed
-    except PetStoreError as error:
-        seen = {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
-    except ValueError as error:
-        seen = {"wrong": str(error)}
-    if given["noted"]:
-        told = [[one.status, one.request_id, one.rate_limit, one.response.json()] for one in responses]
-        return {"responses": told, "sent": sent, "log": log}
-    return seen
+    except (PetStoreError, ValueError) as error:
+        seen = seen_of(error)
+    return noted(responses, sent) if given["noted"] else seen
 
 
-for line in sys.stdin:
-    sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
-    sys.stdout.flush()
+def seen_of(error: PetStoreError | ValueError) -> dict[str, Any]:
+    if isinstance(error, PetStoreError):
+        return {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
+    return {"wrong": str(error)}
+
+
+def noted(responses: list[ResponseInfo], sent: list[str]) -> dict[str, Any]:
+    told = [[one.status, one.request_id, one.rate_limit, one.response.json()] for one in responses]
+    return {"responses": told, "sent": sent, "log": log}
+
+
+def answer_lines(answer: Callable[[dict[str, Any]], Any]) -> None:
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    answer_lines(answer)

@@ -1,27 +1,12 @@
 """As `caller.py`, on the asynchronous client."""
 
 import asyncio
-import json
-import logging
-import sys
 from typing import Any
 
 import httpx
+from caller import answer_lines, log, noted, seen_of
 from petstore_client import AsyncPetStore, NewPet, PetStatus, PetStoreError, ResponseInfo
 from petstore_client.generated.api.pets import get_pet
-
-log: list[str] = []
-
-
-class Log(logging.Handler):
-    """Keeps the lines that the client logs."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        log.append(f"{record.levelname} {record.getMessage()}")
-
-
-logging.getLogger("petstore_client").addHandler(Log())
-logging.getLogger("petstore_client").setLevel(logging.DEBUG)
 
 
 async def pets(store: AsyncPetStore, status: str | None, category_id: int | None, page_size: int) -> Any:
@@ -143,16 +128,9 @@ async def answer(given: dict[str, Any]) -> Any:
             await store.aclose()
             await first.aclose()
             assert not own.is_closed
-    except PetStoreError as error:
-        seen = {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
-    except ValueError as error:
-        seen = {"wrong": str(error)}
-    if given["noted"]:
-        told = [[one.status, one.request_id, one.rate_limit, one.response.json()] for one in responses]
-        return {"responses": told, "sent": sent, "log": log}
-    return seen
+    except (PetStoreError, ValueError) as error:
+        seen = seen_of(error)
+    return noted(responses, sent) if given["noted"] else seen
 
 
-for line in sys.stdin:
-    sys.stdout.write(json.dumps(asyncio.run(answer(json.loads(line)))) + "\n")
-    sys.stdout.flush()
+answer_lines(lambda given: asyncio.run(answer(given)))

@@ -53,8 +53,8 @@ class Client(ABC):
 
     def __init__(self, folder: Path, _factory: pytest.TempPathFactory) -> None:
         self.folder = folder
-        program = f"{self.caller}{self.suffix}"
-        self.write(program, Path(__file__).with_name(program).read_text())
+        for program in {f"caller{self.suffix}", f"{self.caller}{self.suffix}"}:
+            self.write(program, Path(__file__).with_name(program).read_text())
         readme = (HERE / self.language / "README.md").read_text(encoding="utf-8")
         self.snippets = re.findall(r"^```\w+ run\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
         for number, snippet in enumerate(self.snippets):
@@ -177,15 +177,12 @@ class TypeScriptClient(Client):
         self.write("package.json", '{"type": "module"}')
         options = json.loads(Path(__file__).with_name("tsconfig.json").read_text())
         self.write("tsconfig.json", json.dumps(options | {"files": sorted(path.name for path in folder.glob("*.ts"))}))
-        self.compiled = False
+        run("node_modules/.bin/tsc", "--noCheck", cwd=self.folder)  # `check` takes five times as long
 
     def check(self) -> None:
         run("node_modules/.bin/tsc", "--strict", cwd=self.folder)
-        self.compiled = True
 
     def command(self, program: str) -> list[str]:
-        if not self.compiled:
-            self.check()
         return ["node", f"{program}.js"]
 
     def kind(self, _code: str) -> str:
@@ -329,6 +326,7 @@ def test_a_feed_waits_as_long_as_it_is_asked(client: Client) -> None:
         (problem(429, "rate_limited", Retry_After="3"), [True, 3, "r-1", 429]),
         (problem(404, "category_not_found"), [False, None, "r-1", 404]),
         ((503, "<html>", {"Retry-After": "Sat, 05 Dec 2026 12:00:00 GMT"}), [True, None, None, 503]),
+        ((503, "<html>", {"Retry-After": "9" * 5000}), [True, None, None, 503]),
         ((302, "", {"Location": "/v1/pets", "X-Request-ID": "r-2"}), [False, None, "r-2", 302]),
         ("hang up", [True, None, None, None]),
     ],
@@ -405,27 +403,26 @@ def test_every_code_of_the_description_is_known(client: Client) -> None:
         assert client.call(script.url, "codes") == {"result": client.codes()}
 
 
-def test_white_space_around_a_key_is_ignored(client: Client) -> None:
+def test_white_space_around_the_address_and_the_key_is_ignored(client: Client) -> None:
     with scripted_server(OK) as script:
-        assert client.call(script.url, *LIST, key="\t pets_test_k \r\n") == {"result": [PET]}
+        assert client.call(f" {script.url}\r\n", *LIST, key="\t pets_test_k \r\n") == {"result": [PET]}
     assert script.requests[0].authorization == "Bearer pets_test_k"
 
 
-@pytest.mark.parametrize("key", [None, "", " \n"])
-def test_a_missing_key_is_not_sent(client: Client, key: Any) -> None:
-    with scripted_server() as script:
-        seen = client.call(script.url, *LIST, key=key)
-    assert seen == {"wrong": "key is missing. Pass it, or set PETSTORE_API_KEY."}
+MISSING_KEY = "key is missing. Pass it, or set PETSTORE_API_KEY."
+NO_KEY = "key has characters that an API key cannot have."
 
 
 @pytest.mark.parametrize(
-    "key",
-    ["pets_test_a b", "pets_test_a\nb", "pets_test_a\r\nX-More: b", "pets_test_a…", "pets_test_ä", '"pets_test_a"'],
+    ("key", "wrong"),
+    [
+        *[(key, MISSING_KEY) for key in (None, "", " \n")],
+        *[(f"pets_test_{key}", NO_KEY) for key in ("a b", "a\nb", "a\r\nX-More: b", "a…", "ä", '"a"')],
+    ],
 )
-def test_a_key_that_no_header_can_have_is_not_repeated(client: Client, key: str) -> None:
+def test_what_cannot_be_a_key_is_neither_sent_nor_repeated(client: Client, key: str | None, wrong: str) -> None:
     with scripted_server() as script:
-        seen = client.call(script.url, *LIST, key=key)
-    assert seen == {"wrong": "key has characters that an API key cannot have."}
+        assert client.call(script.url, *LIST, key=key) == {"wrong": wrong}
 
 
 def test_the_address_and_the_key_can_be_in_the_environment(client: Client) -> None:
@@ -438,20 +435,34 @@ def test_the_address_and_the_key_can_be_in_the_environment(client: Client) -> No
     assert keys == ["Bearer pets_test_environment", "Bearer pets_test_k"]
 
 
-@pytest.mark.parametrize("url", [None, "", "petstore.example/v1", "ftp://petstore.example/v1", "https:///v1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        None,
+        "",
+        "h/v1",
+        "ftp://h/v1",
+        "https:///v1",
+        "https://h:a b/v1",
+        "https://h:x/v1",
+        "https://u:p@h/v1",
+        "https://h/v1?a=b",
+    ],
+)
 def test_an_address_that_cannot_be_one(client: Client, url: str | None) -> None:
     name = {"python": "base_url", "typescript": "baseUrl"}[client.language]
-    seen = client.call(url, *LIST)
-    assert seen == {
-        "wrong": f"{name} must be an address such as https://petstore.example/v1. Pass it, or set PETSTORE_URL."
-    }
+    form = "must be an address such as https://petstore.example/v1. Pass it, or set PETSTORE_URL."
+    assert client.call(url, *LIST) == {"wrong": f"{name} {form}"}
 
 
 def test_the_service_sees_which_client_calls(client: Client) -> None:
-    with scripted_server(OK) as script:
+    with scripted_server(OK, OK) as script:
         client.call(script.url, *LIST)
+        client.call(script.url, *LIST, headers={"user-agent": "shop/1.0"})
     program = {"python": r"\d+\.\S+ httpx/[\d.]+", "typescript": r"\d+\.\S+ node/[\d.]+"}[client.language]
-    assert re.fullmatch(f"petstore-client-{client.language}/{program}", script.requests[0].user_agent or "")
+    ours, own = (request.user_agent or "" for request in script.requests)
+    assert re.fullmatch(f"petstore-client-{client.language}/{program}", ours)
+    assert own == "shop/1.0"
 
 
 def test_each_response_is_reported_with_its_request_id_and_limit(client: Client) -> None:
@@ -498,12 +509,6 @@ def test_options_for_one_call(client: Client) -> None:
     assert seen["error"][:3] == [client.kind("unavailable"), "unavailable", 503]
 
 
-def test_a_timeout_for_one_call(client: Client) -> None:
-    with scripted_server("hang") as script:
-        seen = client.call(script.url, *LIST, max_retries=0, changed={"timeout": 1})
-    assert seen["error"][3] == f"No response came ({client.timed_out})."
-
-
 @pytest.mark.parametrize("name", ["Authorization", "content-type", "IDEMPOTENCY-KEY", "If-None-Match"])
 @pytest.mark.parametrize("where", ["options", "changed"])
 def test_a_header_that_the_client_sends_itself(client: Client, name: str, where: str) -> None:
@@ -512,12 +517,6 @@ def test_a_header_that_the_client_sends_itself(client: Client, name: str, where:
         seen = client.call(script.url, *LIST, **given if where == "options" else {"changed": given})
     shown = {"idempotency-key": "Idempotency-Key", "if-none-match": "If-None-Match"}.get(name.lower(), name.title())
     assert seen == {"wrong": f"headers cannot have {shown}: the client sends it."}
-
-
-def test_the_callers_own_user_agent_is_sent(client: Client) -> None:
-    with scripted_server(OK) as script:
-        client.call(script.url, *LIST, headers={"user-agent": "shop/1.0"})
-    assert script.requests[0].user_agent == "shop/1.0"
 
 
 @pytest.mark.parametrize("client", [PythonClient, AsyncPythonClient], indirect=True)
@@ -535,10 +534,12 @@ def test_a_timeout_is_not_collected_as_garbage(client: Client) -> None:
 
 
 @pytest.mark.parametrize("client", [AsyncPythonClient, TypeScriptClient], indirect=True)
-def test_a_call_can_be_stopped(client: Client) -> None:
+@pytest.mark.parametrize("response", ["hang", problem(503, "unavailable", Retry_After="3000000")])
+def test_a_call_can_be_stopped(client: Client, response: Response) -> None:
+    """However long it would wait: JavaScript's timers end at once if they are to last 2^31 ms."""
     begun = time.monotonic()
-    with scripted_server("hang") as script:
-        assert client.call(script.url, "stopped") == {"result": "stopped"}
+    with scripted_server(response) as script:
+        assert client.call(script.url, "stopped", timeout=4e6, max_wait=4e6) == {"result": "stopped"}
     assert time.monotonic() - begun < 20
 
 
@@ -654,9 +655,8 @@ def test_the_error_comes_when_more_attempts_are_of_no_use(client: Client, respon
         (ADD, (304, "", {})),
         (LIST, (203, [PET], {})),
         (LIST, (200, "<html>", {"Content-Type": "text/html"})),
-        (LIST, (200, "[", {})),
-        (LIST, (200, {"pets": [PET]}, {})),
-        (LIST, (200, "null", {})),  # an empty list would say that all animals are gone
+        # An empty list would say that all animals are gone.
+        *[(LIST, (200, body, {})) for body in ("[", '{"pets": []}', "{}", "null", "[null]")],
         (LIST, (304, "", {})),
         (LIST, (200, [PET], {"Link": '</v1/pets?page=2>; rel="next"'})),  # it has no cursor
     ],
@@ -682,7 +682,7 @@ def test_a_redirect_is_not_followed(client: Client, call: list[Any], status: int
 @pytest.mark.parametrize("response", ["hang", "hang up"])
 def test_no_response_at_all(client: Client, response: Any) -> None:
     with scripted_server(response, response) as script:
-        seen = client.call(script.url, *ADD, max_retries=1, timeout=1 if response == "hang" else 30)
+        seen = client.call(script.url, *ADD, max_retries=1, changed={"timeout": 1 if response == "hang" else 30})
     name = {"hang": client.timed_out, "hang up": client.hung_up}[response]
     assert seen == {"error": [client.kind("no_response"), "no_response", 0, f"No response came ({name}).", None]}
 

@@ -63,9 +63,15 @@ def test_no_secret_is_kept_that_nobody_could_read(
     assert database.secrets() == before
 
 
-@pytest.mark.parametrize(("line", "ended"), UNREADABLE)
-def test_what_nobody_can_read(shell: Shell, line: str, ended: Ended) -> None:
-    assert shell(line.format("manage export_pets -")) == ended
+@pytest.mark.parametrize(
+    ("command", "line", "ended"),
+    [
+        *[pytest.param("export_pets -", *each.values, id=str(each.id)) for each in UNREADABLE],
+        *[pytest.param(command, *FULL.values, id=command) for command in ("check", "migrate", "version")],
+    ],
+)
+def test_what_nobody_can_read(shell: Shell, command: str, line: str, ended: Ended) -> None:
+    assert shell(line.format(f"manage {command}")) == ended
 
 
 @pytest.mark.parametrize(

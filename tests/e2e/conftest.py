@@ -28,7 +28,7 @@ from playwright.sync_api import (
 
 from tests.server import Gunicorn, patiently, running_server
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 expect.set_options(timeout=30_000)  # on a busy machine a page takes longer than the five seconds it has by default
 STAFF, PASSWORD = "keeper", "correct horse battery staple"
 

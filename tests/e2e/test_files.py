@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.server import Gunicorn
 from tests.whole import HEADER
 
 PETS = "/admin/pets/pet/"
@@ -81,6 +82,25 @@ def test_a_large_file_is_stopped_left_and_found_again(office: Page, tmp_path: Pa
     expect(office.get_by_text("Rows 1 to 50 of 5,000 that are shown")).to_be_visible()
     office.get_by_role("button", name="Import 20,000 rows").first.click()
     expect(office.get_by_role("heading", level=1)).to_contain_text(": 20,000 added", timeout=120_000)
+
+
+def test_long_names_make_no_page_of_an_import_wider_than_a_phone(
+    office: Page, server: Gunicorn, tmp_path: Path
+) -> None:
+    office.set_viewport_size({"width": 320, "height": 640})
+    rows = [["", f"Wide {kind}", f"{kind * 30} and others", ""] for kind in "XYZ"]
+    send(office, rows, name="wide.csv", add_categories=True)
+    expect(office.get_by_text("Adds 3 categories:")).to_be_visible()
+    assert office.evaluate("document.documentElement.scrollWidth") == 320
+    file = tmp_path / "by-command.csv"
+    file.write_text("name,category\nBy command,Rabbits\n")
+    number = server.manage_json("import_pets", str(file))["import"]
+    animal = int(server.shell("from pets.models import Pet; print(Pet.objects.latest('pk').pk)"))
+    server.manage("undo_import", str(number), "--yes")
+    for path in ("/admin/activity/", f"{PETS}{animal}/history/"):
+        office.goto(path)
+        expect(office.get_by_text("Undone by command undo_import").first).to_be_visible()
+        assert office.evaluate("document.documentElement.scrollWidth") == 320
 
 
 def page_that_asks(page: Page, word: str, price: str = "Price") -> str:

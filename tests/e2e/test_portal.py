@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.e2e.test_accessibility import LOOK
 from tests.e2e.test_weight import weight_of
@@ -23,6 +23,15 @@ FIRST_LOAD = 160_000
 @pytest.fixture
 def key(server: Gunicorn) -> str:
     return server.issue_key("Reader of the portal")
+
+
+def try_it(page: Page, name: str, key: str = "") -> Locator:
+    """Open the form of an operation, and type the key into it."""
+    page.goto(f"/docs/#{name}")
+    operation = page.locator(f"#{name}")
+    operation.get_by_text("Try it").click()
+    operation.get_by_label("API key").fill(key)
+    return operation
 
 
 def test_a_language_is_chosen_for_every_sample_and_page(page: Page) -> None:
@@ -48,11 +57,8 @@ def test_a_sample_is_copied_as_it_is_shown(page: Page, server: Gunicorn) -> None
 
 
 def test_a_list_can_be_tried_page_by_page(page: Page, key: str) -> None:
-    page.goto("/docs/#listPets")
-    operation = page.locator("#listPets")
-    operation.get_by_text("Try it").click()
+    operation = try_it(page, "listPets", key)
     expect(operation.get_by_role("button", name="Load next page")).to_be_hidden()
-    operation.get_by_label("API key").fill(key)
     operation.get_by_label("limit").fill("2")
     with page.expect_response("**/v1/pets?limit=2") as first:
         operation.get_by_role("button", name="Send request").click()
@@ -66,10 +72,7 @@ def test_a_list_can_be_tried_page_by_page(page: Page, key: str) -> None:
 
 
 def test_an_animal_can_be_added_once(page: Page, key: str) -> None:
-    page.goto("/docs/")
-    operation = page.locator("#createPet")
-    operation.get_by_text("Try it").click()
-    operation.get_by_label("API key").fill(key)
+    operation = try_it(page, "createPet", key)
     operation.get_by_label("Idempotency-Key").fill("tried-in-a-browser")
     for replayed in (False, True):
         operation.get_by_role("button", name="Send request").click()
@@ -82,10 +85,7 @@ def test_an_animal_can_be_added_once(page: Page, key: str) -> None:
 
 @pytest.mark.parametrize("label", ["API key", "Idempotency-Key"])
 def test_a_key_that_no_header_can_have_is_not_sent(page: Page, key: str, label: str) -> None:
-    page.goto("/docs/#createPet")
-    operation = page.locator("#createPet")
-    operation.get_by_text("Try it").click()
-    operation.get_by_label("API key").fill(key)
+    operation = try_it(page, "createPet", key)
     field = operation.get_by_label(label)
     first = field.input_value()
     field.fill("pets_test_…")
@@ -102,10 +102,7 @@ def test_a_key_that_no_header_can_have_is_not_sent(page: Page, key: str, label: 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
 def test_the_response_is_in_view_after_sending(page: Page, key: str, width: int, height: int) -> None:
     page.set_viewport_size({"width": width, "height": height})
-    page.goto("/docs/#createPet")
-    operation = page.locator("#createPet")
-    operation.get_by_text("Try it").click()
-    operation.get_by_label("API key").fill(key)
+    operation = try_it(page, "createPet", key)
     assert len(operation.get_by_label("Idempotency-Key").input_value()) == 32
     operation.get_by_role("button", name="Send request").click()
     expect(operation.locator(".try-status")).to_contain_text("201 Created")
@@ -114,9 +111,7 @@ def test_the_response_is_in_view_after_sending(page: Page, key: str, width: int,
 
 
 def test_another_body_gets_another_idempotency_key(page: Page) -> None:
-    page.goto("/docs/#createPet")
-    operation = page.locator("#createPet")
-    operation.get_by_text("Try it").click()
+    operation = try_it(page, "createPet")
     field, body = operation.get_by_label("Idempotency-Key"), operation.get_by_label("Body", exact=True)
     first = field.input_value()
     body.fill('{"name": "Juniper", "categoryId": 1}')
@@ -128,10 +123,7 @@ def test_another_body_gets_another_idempotency_key(page: Page) -> None:
 
 def test_a_request_is_copied_as_curl_that_works(page: Page, server: Gunicorn, key: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
-    page.goto("/docs/#createPet")
-    operation = page.locator("#createPet")
-    operation.get_by_text("Try it").click()
-    operation.get_by_label("API key").fill(key)
+    operation = try_it(page, "createPet", key)
     operation.get_by_label("Body", exact=True).fill('{"name": "O\'Malley", "categoryId": 1}')
     operation.get_by_role("button", name="Copy as curl").click()
     expect(page.locator("#live")).to_have_text("Copied")
@@ -145,9 +137,7 @@ def test_a_request_is_copied_as_curl_that_works(page: Page, server: Gunicorn, ke
 
 
 def test_an_error_is_shown(page: Page, complaints: list[str]) -> None:
-    page.goto("/docs/")
-    operation = page.locator("#getCategory")
-    operation.get_by_text("Try it").click()
+    operation = try_it(page, "getCategory")
     operation.get_by_role("button", name="Send request").click()
     expect(operation.locator(".try-status")).to_contain_text("401")
     expect(operation.locator(".try-body")).to_contain_text("api_key_missing")
@@ -268,9 +258,7 @@ def test_a_window_of_320_pixels_is_wide_enough(page: Page) -> None:
     assert wide == dict.fromkeys(PAGES, 320)
     rows = "new Set([...document.querySelectorAll('.top-in > *')].map((part) => Math.round(part.getBoundingClientRect().bottom / 40)))"
     assert page.evaluate(f"{rows}.size") == 2
-    page.goto("/docs/#getCategory")
-    operation = page.locator("#getCategory")
-    operation.get_by_text("Try it").click()
+    operation = try_it(page, "getCategory")
     box = operation.locator(".try-url").bounding_box()
     assert box is not None
     assert box["width"] > 200

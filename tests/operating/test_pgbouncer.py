@@ -115,7 +115,8 @@ def test_it_recovers_within_two_seconds(service: Gunicorn, key: str, postgresql:
 def test_long_work_waits_for_the_database_and_goes_on(service: Gunicorn, key: str, postgresql: Server) -> None:
     do(service, ADD)
     do(service, BEGIN["bulk"])
-    time.sleep(0.7)  # or it would be lost: this PostgreSQL writes what was committed a moment later
+    with psycopg.connect(postgresql.url, user="postgres", autocommit=True) as operator:
+        operator.execute("CHECKPOINT")  # or it would be lost: this PostgreSQL writes what was committed a moment later
     postgresql.stop(signal.SIGQUIT)
     try:
         until(lambda: service.logged("because of the database"))

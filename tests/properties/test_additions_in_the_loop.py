@@ -166,7 +166,7 @@ class Failing(InThisThread):
         self.error = error
         self.commits = commits
 
-    async def run(self, _steps: Any, _latest: float) -> Any:
+    async def run(self, _steps: Any, _latest: float, /, **_options: bool) -> Any:
         with database_errors.committing() if self.commits else nullcontext():
             raise self.error
 

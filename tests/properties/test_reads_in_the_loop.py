@@ -133,7 +133,7 @@ def test_while_an_import_writes(service: Service) -> None:
 class Broken(InThisThread):
     """A driver whose connections break."""
 
-    async def run(self, _steps: Any, _latest: float) -> Any:
+    async def run(self, _steps: Any, _latest: float, /, **_options: bool) -> Any:
         raise OperationalError
 
 

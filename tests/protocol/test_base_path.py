@@ -164,7 +164,7 @@ def test_what_the_portal_shows_can_be_called(port: int, proxies: Proxies) -> Non
     assert f"{base}/v1/pets?limit=3" in reference
     guide = unescape(re.sub("<[^>]+>", "", get(port, f"{BASE}/docs/guide/").body.decode()))
     assert f"https://{HOST}{BASE}/v1" in guide
-    assert f'Link: <{BASE}/docs/errors/api_key_missing>; rel="help"' in guide
+    assert f'Link: <{BASE}/docs/errors/validation_failed>; rel="help"' in guide
     assert f"{base}/docs/clients/petstore_client-" in get(port, f"{BASE}/docs/clients/").body.decode()
 
 

@@ -249,6 +249,13 @@ class TestRejections:
         (answer,) = exchange(port, request("/livez", "X_Request_ID: theirs", "Content_Length: 5"))
         assert (answer.status, answer.headers["X-Request-ID"] == "theirs") == (200, False)
 
+    @pytest.mark.parametrize("end", [" ", "\t", " \t "])
+    def test_blanks_around_a_value_are_none_of_it(self, server: Gunicorn, end: str) -> None:
+        """RFC 9110, section 5.5."""
+        fields = [f"Authorization:{end}Bearer {server.issue_key()}{end}", f"X-Request-ID: theirs{end}"]
+        (answer,) = exchange(server.port, request("/v1/categories", *fields))
+        assert (answer.status, answer.headers["X-Request-ID"]) == (200, "theirs")
+
     def test_a_key_behind_the_body_is_none(self, server: Gunicorn) -> None:
         fields = ["Content-Type: application/json", "Transfer-Encoding: chunked"]
         body = b"2\r\n{}\r\n0\r\nAuthorization: Bearer %b\r\n\r\n" % server.issue_key().encode()
@@ -427,6 +434,12 @@ class TestConnections:
         assert [answer.headers["X-Request-ID"] for answer in answers] == marks
         assert [answer.status for answer in answers] == [401, 200, 401, 404] * 5
         assert_readable(answers)
+
+    def test_a_short_response_comes_in_one_piece(self, server: Gunicorn) -> None:
+        with connected(server.port) as (connection, _):
+            for _ in range(20):
+                connection.sendall(request("/v1/pets"))
+                assert connection.recv(65_536).endswith(b'"status":401}')
 
     def test_pipelined_bodies_are_not_requests(self, server: Gunicorn, port: int) -> None:
         marks = [word() for _ in range(6)]
