@@ -3,7 +3,7 @@
 from operator import attrgetter
 from typing import Any
 
-from django.db.models import F, Prefetch, Q, QuerySet, Value
+from django.db.models import Case, F, Prefetch, Q, QuerySet, Value, When
 from django.db.models.functions import Concat, Length
 from django.urls import reverse
 from django.utils import timezone
@@ -46,9 +46,13 @@ OPTIONS = {
 
 
 def uploads() -> QuerySet[Any]:
-    """Return the files of the last day, without what is large in them."""
+    """Return the files of the last day, without what is large in them.
+
+    The work on one that waits or runs is read at once: it may have ended by the next query.
+    """
     kept = ImportUpload.objects.filter(created_at__gt=timezone.now() - KEPT).defer("content", "rejects", "work")
-    notes = {name: F(f"work__{name}") for name in ("state", "why", "checks", "phase")}
+    notes: dict[str, Any] = {name: F(f"work__{name}") for name in ("state", "why", "checks", "phase")}
+    notes["unfinished"] = Case(When(waits_since__isnull=False, then="work"))
     who = Concat(Value("staff "), "uploaded_by__username")
     return kept.annotate(**notes, rejected=Length("rejects"), who=who).order_by("-pk")
 
@@ -98,6 +102,8 @@ def say(runs: list[Any], reader: Any) -> None:
 def _say_file(upload: Any, reader: Any) -> None:
     """Give a file where its sender goes on with it, and downloads the rejected rows."""
     upload.url = upload.rejects_url = ""
+    if upload.unfinished:
+        upload.work = upload.unfinished
     if upload.uploaded_by_id == reader.pk and reader.has_perm("pets.add_importrun"):
         step = "work" if upload.state else "columns"
         upload.url = reverse(f"admin:pets_importrun_{step}", args=[upload.pk])

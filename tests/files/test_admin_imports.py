@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from django.utils.html import escape
@@ -404,6 +405,35 @@ def test_files_at_work_are_on_top_of_activity(staff: Client, state: str, said: s
     for address, word in (("", "Open"), ("stop/", "Stop")):
         assert [f'{ADD}{upload.pk}/{address}"' in card for card in cards] == [True, False]
         assert [f"{word} : is checking large.csv" in text_of(card) for card in cards] == [True, False]
+
+
+@pytest.mark.parametrize("tab", ["", "?kind=import"])
+def test_a_file_that_ends_while_activity_is_read_is_shown_as_it_was(staff: Client, tab: str) -> None:
+    work = {"state": "running", "checks": True, "phase": "check", "who": "staff keeper"}
+    kept = {
+        "file_name": "a.csv",
+        "content": b"",
+        "options": {},
+        "uploaded_by": User.objects.get(username="keeper"),
+        "work": work,
+    }
+    upload = ImportUpload.objects.filter(pk=ImportUpload.objects.create(waits_since=timezone.now(), **kept).pk)
+    read: list[str] = []
+
+    def end_after_the_first(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("SELECT") and 'FROM "pets_importupload"' in sql:
+            if read:
+                upload.update(work={"state": "imported"}, waits_since=None)
+            elif 'AS "checks"' in sql:
+                read.append(sql)
+        return execute(sql, *rest)
+
+    with only_import(), connection.execute_wrapper(end_after_the_first):
+        page = staff.get(f"{ACTIVITY}{tab}")
+    assert page.status_code == 200
+    words = "Checking, 0 %" if tab else "keeper is checking a.csv Nothing is saved until you confirm. Starting"
+    assert words in text_of(page.content.decode())
+    assert read
 
 
 def test_what_went_on_in_another_tab_is_not_discarded_or_matched(staff: Client, category: Category) -> None:
