@@ -90,8 +90,11 @@ class Check:
 
     def __init__(self, options: Options, header: Sequence[str] | None) -> None:
         """`header`: the columns of the file; None if each row names its own. Raises `FileError`."""
-        self._keep_blanks, self._ignore_ids = options.keep_blanks, options.ignore_ids
-        self._cleared = COLUMNS if header is None else [each for each in COLUMNS if _is_in(header, each)]
+        self._ignore_ids = options.ignore_ids
+        there = COLUMNS if header is None else [each for each in COLUMNS if _is_in(header, each)]
+        self._cleared = [] if options.keep_blanks else there
+        self.cleared = {each.name: each.default for each in self._cleared if each.default is not None}
+        """What blank cells of a known animal become, by the name of the column."""
         self.categories = categories = Categories(options)
         self._values = options.reading.values
         self._reject_impossible()
@@ -144,9 +147,8 @@ class Check:
                     error.__traceback__ = None  # Django's error refers to itself, so it would keep the row for long
         if values.get(ID) is None and REFERENCE.name not in values:
             errors += self.missing(line, cells)  # what has a default gets it when it is added
-        elif not self._keep_blanks:
+        elif self._cleared:
             errors += self.missing(line, cells, self._cleared)
-            values = {each.name: self._defaults.get(each.name) for each in self._cleared if not each.required} | values
         if CATEGORY.header in cells and CATEGORY_ID in cells:
             errors.append(RowError(line, CATEGORY_ID, BOTH))
         if errors:

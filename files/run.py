@@ -216,6 +216,7 @@ class _Import:
         self.run.new_categories = staging.add_categories(self.check.categories.added)
         new = Category.objects.filter(pk__in=self.run.new_categories)
         self.outcome.new_categories = list(new.values_list("name", flat=True))
+        staging.clear_blanks(self.check.cleared)
         staging.compare(self.run, watch=self._look_before_writing, defaults=self.check.defaults)
         self.run.change = self._change() if self.run.created + self.run.updated and not self.options.dry_run else None
         staging.write(self.run, timezone.now())

@@ -160,12 +160,14 @@ def test_new_animals_get_the_defaults_and_others_keep_their_values(run_import: I
     ]
 
 
-@pytest.mark.parametrize(("blank", "status"), [("keep", "sold"), ("clear", "pending")])
+@pytest.mark.parametrize(("blank", "status"), [("keep", "sold"), ("clear", "available")])
 def test_defaults_fill_the_blank_cells_of_new_animals(
     run_import: Import, dogs: Category, blank: str, status: str
 ) -> None:
     Pet.objects.create(name="Rex", category=dogs, status="sold", external_reference="A-1")
-    content = "name,external_reference,category,status\nRex,A-1,,\nMia,A-2,,\nTom,,,\nIvo,A-3,Dogs,sold\n"
+    ada = Pet.objects.create(name="Ada", category=dogs, status="sold")
+    content = "name,external_reference,category,status,id\nRex,A-1,,,\nMia,A-2,,,\nTom,,,,\nIvo,A-3,Dogs,sold,\n"
+    content += f"Ada,,,,{ada.pk}\n"
     Category.objects.create(name="Cats")
     options = ["--default-category", "Cats", "--default-status", "pending", "--blank", blank]
     result = run_import(content, *options, "--dry-run")
@@ -173,6 +175,7 @@ def test_defaults_fill_the_blank_cells_of_new_animals(
     run_import(content, *options)
     assert catalogue() == [
         ("Rex", "Dogs", status, "A-1"),
+        ("Ada", "Dogs", status, None),
         ("Mia", "Cats", "pending", "A-2"),
         ("Tom", "Cats", "pending", None),
         ("Ivo", "Dogs", "sold", "A-3"),
