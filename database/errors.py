@@ -91,7 +91,9 @@ def failure_of(error: BaseException) -> Failure | None:
         return FAILURE_BY_SQLITE_CODE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
     state = sqlstate(error)
     if state is not None:
-        return BROKEN if state.startswith("08") else FAILURE_BY_SQLSTATE.get(state)
+        severity = getattr(getattr(cause, "diag", None), "severity_nonlocalized", None)
+        otherwise = BROKEN if severity in {"FATAL", "PANIC"} else None  # they end the connection
+        return BROKEN if state.startswith("08") else FAILURE_BY_SQLSTATE.get(state, otherwise)
     # psycopg raises InternalError if the end of the connection comes together with the result of BEGIN or COMMIT, and
     # DatabaseError for what it cannot read. One without a cause is Django's own, about rows.
     is_unreadable = type(error) is DatabaseError and error.__cause__ is not None

@@ -10,8 +10,9 @@ import pytest
 import uvloop
 from django.core.handlers.wsgi import WSGIHandler
 from django.db import OperationalError, connection
+from psycopg.pq import DiagnosticField
 
-from database.errors import CLOSED, breaker, described
+from database.errors import BROKEN, CLOSED, breaker, described, failure_of
 from petstore_site.apikeys.models import APIKey
 from petstore_site.configuration.database import REQUEST_DEADLINES
 from petstore_site.serving.adapter import Adapter
@@ -135,6 +136,14 @@ def test_each_error_of_the_database_has_its_sqlstate_or_a_broken_connection(caus
     failed = OperationalError()
     failed.__cause__ = cause
     assert described(failed) == text
+
+
+@pytest.mark.parametrize("sqlstate", ["XX000", "57P04", "57P01"])
+@pytest.mark.parametrize("severity", ["ERROR", "FATAL", "PANIC"])
+def test_an_error_that_ends_the_connection_is_one_of_the_database(sqlstate: str, severity: str) -> None:
+    failed = OperationalError()
+    failed.__cause__ = psycopg.errors.lookup(sqlstate)(info={DiagnosticField.SEVERITY_NONLOCALIZED: severity.encode()})
+    assert (failure_of(failed) is BROKEN) is ((sqlstate, severity) not in {("XX000", "ERROR"), ("57P04", "ERROR")})
 
 
 def errors_in(caplog: pytest.LogCaptureFixture) -> list[str]:
