@@ -13,6 +13,7 @@ from history.acting import acting
 from petstore_site.apikeys.keys import PREFIXES, SECRET
 
 BEARER = re.compile(r"(?i)(bearer\s+)(?!\w+\*\*\*)\S+")
+ENCODED = re.compile("%(?:25)*(2[1-9A-Fa-f]|[3-6][0-9A-Fa-f]|7[0-9A-Ea-e])")  # once or more often, what can be seen
 ADDRESS_PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@/\s]+@")
 
 
@@ -35,7 +36,8 @@ class JSONFormatter(logging.Formatter):
 
 def _written(lines: list[dict[str, Any]]) -> str:
     written = "\n".join([_dumps(line) for line in lines])
-    if not any(mark in written for mark in (*PREFIXES.values(), "://")) and "bearer" not in written.lower():
+    has_mark = "%" in written or "://" in written or any(prefix in written for prefix in PREFIXES.values())
+    if not has_mark and "bearer" not in written.lower():
         return written  # `redact` would change nothing
     return "\n".join(
         [
@@ -89,6 +91,8 @@ class LinesHandler(logging.StreamHandler[Any]):
 
 def redact(text: str) -> str:
     """Return `text` with the secret part of API keys, bearer tokens and address passwords replaced by ***."""
+    if "%" in text and SECRET.search(decoded := ENCODED.sub(lambda code: chr(int(code[1], 16)), text)):
+        text = decoded
     text = SECRET.sub(r"\1***", text)
     if "bearer" in text.lower():
         text = BEARER.sub(r"\1***", text)
