@@ -543,6 +543,12 @@ def test_a_call_can_be_stopped(client: Client, response: Response) -> None:
     assert time.monotonic() - begun < 20
 
 
+def test_a_timeout_can_be_without_end(client: Client) -> None:
+    category = {"id": 1, "name": "Cats"}
+    with scripted_server((200, category, {})) as script:
+        assert client.call(script.url, "category", 1, timeout=1e99) == {"result": category}
+
+
 def test_the_callers_own_client_sends_with_our_key_and_is_left_open(client: Client) -> None:
     down = problem(503, "unavailable", Retry_After="0")
     with scripted_server(down, CREATED) as script:

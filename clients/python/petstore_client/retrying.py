@@ -22,6 +22,9 @@ LOST = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
 TEMPORARY = {409, 429, 502, 503, 504}
 """A later attempt can succeed. After a 500, one is enough."""
 
+LONGEST = 2_147_483
+"""Seconds: a socket's timer has 31 bits of milliseconds."""
+
 OURS: dict[str, Any] = {"auth": None, "follow_redirects": False}
 """What no client that a caller gives changes: the key, and that a redirect cannot make a list of an addition."""
 
@@ -50,7 +53,9 @@ def with_headers(options: Options, changed: Options) -> Options:
 
 def request_options(key: str, options: Options) -> dict[str, Any]:
     """Return what httpx needs to build requests. They are sent through another client."""
-    return {"headers": headers(key, options.get("headers", {})), "timeout": options.get("timeout", 10)}
+    timeout = options.get("timeout", 10)
+    limited = min(timeout, LONGEST) if isinstance(timeout, (int, float)) else timeout
+    return {"headers": headers(key, options.get("headers", {})), "timeout": limited}
 
 
 class Retries(NamedTuple):
