@@ -62,7 +62,7 @@ def save(request: Any) -> HttpResponse:
         if "query" in form.errors:
             advice = "The search and filters have more than 2,000 characters."
         messages.error(request, f"Not saved. {advice}")
-        return _list(request.POST.get("query", "")[:2_000])
+        return _list(form.cleaned_data.get("query", ""))
     values = form.cleaned_data
     name = values.pop("name")
     others = SavedView.objects.filter(user=request.user.pk).exclude(name=name)

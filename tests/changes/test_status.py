@@ -129,11 +129,12 @@ NAMELESS, LONG = (
 
 
 @pytest.mark.parametrize(
-    ("name", "query", "advice"), [("", "", NAMELESS), ("x" * 61, "", NAMELESS), ("Long", f"q={'x' * 1_999}", LONG)]
+    ("name", "query", "advice"), [("", "", NAMELESS), ("x" * 61, "q=rex", NAMELESS), ("Long", f"q={'x' * 1_999}", LONG)]
 )
 def test_what_cannot_be_a_view_is_said(staff: Client, name: str, query: str, advice: str) -> None:
     page = staff.post(f"{PETS}views/", {"name": name, "query": query}, follow=True)
     assert told(page) == [f"Not saved. {advice}"]
+    assert page.redirect_chain == [(f"{PETS}?{query}" if query and advice == NAMELESS else PETS, 302)]
 
 
 def test_the_last_view_that_fits_can_be_saved_again_and_no_other(
