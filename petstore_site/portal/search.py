@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -133,8 +134,12 @@ def _words(title: str) -> str:
 
 
 def without_copies(found: Iterable[Entry]) -> list[Entry]:
-    """Return the entries without those that repeat another's title and text, as headers of each operation do."""
+    """Return the entries without those that repeat another's title and text, as headers of each operation do.
+
+    A heading that a page has several times, such as the errors of each operation, is one of its rows.
+    """
     kept: dict[tuple[str, str], Entry] = {}
     for entry in found:
         kept.setdefault((entry.title, entry.text if entry.level < 3 else ""), entry)
-    return list(kept.values())
+    times = Counter((entry.page, entry.title) for entry in kept.values())
+    return [entry._replace(level=3) if times[entry.page, entry.title] > 1 else entry for entry in kept.values()]

@@ -40,6 +40,14 @@ def test_headers_fields_and_settings(index: list[Entry], title: str) -> None:
     assert [entry.level for entry in index if entry.title == title].count(3) == 1
 
 
+def test_a_heading_of_each_operation_counts_as_a_row(index: list[Entry]) -> None:
+    assert {(entry.page, entry.level) for entry in index if entry.title == "Errors"} == {
+        ("Guide", 2),
+        ("Clients", 2),
+        ("API reference", 3),
+    }
+
+
 def test_every_address_is_a_place_on_its_page(index: list[Entry], read: Read) -> None:
     for address in {entry.address for entry in index}:
         page, _, fragment = address.partition("#")
@@ -65,7 +73,7 @@ def test_what_stands_on_every_page_is_not_found(index: list[Entry]) -> None:
 
 def test_an_error_is_found_by_its_status_and_by_all_of_its_page(index: list[Entry]) -> None:
     (found,) = (entry for entry in index if entry.address.startswith("/docs/errors/pet_not_found"))
-    assert found.also == "404 Not Found error missing deleted gone invalid unknown id"
+    assert found.also == "404 Not Found error missing resource deleted gone invalid unknown id"
     assert "Use IDs from the list of animals." in found.text
 
 

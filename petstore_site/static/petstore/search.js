@@ -35,7 +35,7 @@ async function load() {
   search();
 }
 
-const COMMON = new Set("a about an and any are as be by can could do does for from has have how i if in is it me my need of on or our should the there to use using want was we what when where which who why with you your".split(" "));
+const COMMON = new Set("a about an and any are as be by can could do does for from handle handling has have how i if implement implementing in is it me my need of on or our should the there to use using want was we what when where which who why with you your".split(" "));
 
 const words = (text) => text.split(/[^\p{L}\p{N}]+/u);
 
@@ -66,19 +66,27 @@ function forms(word) {
 
 /** Prefer a page's own title, and the API to its clients. */
 const LEVELS = { 1: 2, 2: 1.5, 3: 1 };
-const PAGES = { Clients: 0.5, Changelog: 0.3, Errors: 0.6 };
+const PAGES = { Clients: 0.5, Changelog: 0.3, Errors: 0.5 };
+
+/** The name of the service at the end of a query, such as "Add a new pet to the store". */
+const SHOP = /(\S\s+)(the|pet) ?store\b/giu;
+
+/** What a word counts on a page that only mentions it, beside a page about it. */
+const MENTIONED = 0.3;
 
 /** Find pages with the words, some of them, or words that are written alike: the more of them and the rarer, the better. */
-function find(text) {
+function find(query) {
+  const shorter = query.replace(SHOP, "$1");
+  const text = termsOf(shorter).length ? shorter : query;
   const typed = termsOf(text);
   const options = { prefix: true, boost: { title: 3, also: 2 } };
-  const fuzzy = (word) => (word.length > 7 ? 2 : word.length > 3 ? 1 : 0);
-  const exact = index.search(text, options);
-  const found = exact.some((hit) => hit.queryTerms.length === typed.length) ? exact : index.search(text, { ...options, fuzzy });
+  const exact = new Set(index.search(text, options).flatMap((hit) => hit.queryTerms));
+  const fuzzy = (word) => (exact.has(word) ? 0 : word.length > 7 ? 2 : word.length > 4 ? 1 : 0);
+  const found = index.search(text, { ...options, fuzzy });
   const rarity = (term) => Math.log(1 + found.length / (1 + found.filter((hit) => hit.queryTerms.includes(term)).length));
   const rare = new Map(typed.map((term) => [term, rarity(term)]));
-  const weight = (some) => some.reduce((sum, term) => sum + rare.get(term), 0);
-  const whole = weight(typed);
+  const weight = (some, title, also) => some.reduce((sum, term) => sum + rare.get(term) * (title.includes(term) || also.includes(term) ? 1 : MENTIONED), 0);
+  const whole = weight(typed, typed);
   const score = (hit) => {
     const title = termsOf(hit.title);
     const also = termsOf(hit.also);
@@ -89,7 +97,7 @@ function find(text) {
     const isError = hit.page === "Errors"; // people type its code, or its subject
     const isWritten = hit.title.toLowerCase() === text.trim().toLowerCase();
     const fit = isWritten ? 16 : isTitle && !isError ? 8 : isSaid || (inTitle && !isError) ? 3 : isKnown ? 2 : 1;
-    return hit.score * fit * (weight(hit.queryTerms) / whole) ** 2 * LEVELS[hit.level] * (PAGES[hit.page] ?? 1);
+    return hit.score * fit * (weight(hit.queryTerms, title, also) / whole) ** 2 * LEVELS[hit.level] * (PAGES[hit.page] ?? 1);
   };
   return found.map((hit) => ({ ...hit, score: score(hit) })).sort((one, other) => other.score - one.score).slice(0, MOST);
 }
