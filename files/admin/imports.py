@@ -1,10 +1,12 @@
 """Files in the back office, from the first look to the import."""
 
+from functools import wraps
 from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db import DatabaseError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
@@ -27,6 +29,8 @@ BOXES = ("again", "accept_ids", "accept_near", "accept_references", "accept_name
 LINES = 50
 """Rows on a page."""
 
+GONE = "This file is gone: it was discarded, or is older than a day. Nothing changed."
+
 shown_or_sent = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -35,7 +39,9 @@ class ImportRunAdmin(RecordAdmin):
     """With permission to add imports, you can send a file, see what it would do, and import it."""
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
+        def view(page: Any) -> Any:
+            return self.admin_site.admin_view(_unless_gone(page))
+
         return [
             path("add/", view(shown_or_sent(self.add_view)), name="pets_importrun_add"),
             path("add/<int:upload_id>/columns/", view(shown_or_sent(self.columns_view)), name="pets_importrun_columns"),
@@ -172,14 +178,13 @@ class ImportRunAdmin(RecordAdmin):
     def discard_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Forget a file that was not imported."""
         self._reject_others(request)
-        if not ImportUpload.objects.filter(pk=upload_id).exists():
-            gone = "This file is gone: it was discarded, or is older than a day. Nothing changed."
-            self.message_user(request, gone, messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:activity"))
-        upload = self._upload(request, upload_id)
-        if _is_past(upload):
+        with transaction.atomic():
+            ImportUpload.objects.select_for_update().values("pk").get(pk=upload_id)  # no one begins to work on it
+            upload = self._upload(request, upload_id)
+            if not (is_past := _is_past(upload)):
+                upload.delete()
+        if is_past:
             return self._work(request, upload)
-        upload.delete()
         self.message_user(request, f"“{upload}” was discarded. Nothing was imported from it.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:activity"))
 
@@ -226,6 +231,23 @@ class ImportRunAdmin(RecordAdmin):
         if upload.waits_since is not None:
             follow(request, FILES, upload.pk)
         return HttpResponseRedirect(reverse("admin:pets_importrun_work", args=[upload.pk]))
+
+
+def _unless_gone(page: Any) -> Any:
+    """Let the page say so if its file is discarded while it is made."""
+
+    @wraps(page)
+    def checked(request: HttpRequest, **of: int) -> HttpResponse:
+        try:
+            response: HttpResponse = page(request, **of)
+        except (ImportUpload.DoesNotExist, DatabaseError):  # what is read later is gone, or what is saved
+            if "upload_id" not in of or ImportUpload.objects.filter(pk=of["upload_id"]).exists():
+                raise
+            messages.warning(request, GONE)
+            response = HttpResponseRedirect(reverse("admin:activity"))
+        return response
+
+    return checked
 
 
 def _is_past(upload: ImportUpload) -> bool:
