@@ -18,7 +18,7 @@ from simple_history.admin import SimpleHistoryAdmin
 
 from history.acting import acting
 from history.admin import OfficeAdmin
-from history.conflicts import MEANWHILE, SeenForm, latest_change
+from history.conflicts import MEANWHILE, SeenForm, latest_change, latest_change_of_each
 from history.edits import NotUndoneError, before, edited, labels, restore_version, undo_edit
 from history.paging import HistoryPage, page_of
 from history.times import to_the_minute
@@ -70,6 +70,15 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
         """Return what is said of a form that was saved, with a button that undoes it if it changed something."""
         address = self.undo_address(obj)
         return format_html("“{}” was saved.", obj), f"undo {address}" if address else ""
+
+    def get_object(self, request: HttpRequest, object_id: str, *given: Any) -> Any:
+        """Return it, and for a form what it has seen, which is read before: no one overwrites a change in between."""
+        number = row_number(object_id) if request.method == "GET" else None
+        seen = latest_change(self.model(pk=number)) if number else None
+        thing = super().get_object(request, object_id, *given)
+        if thing is not None:
+            thing.latest_change = seen
+        return thing
 
     def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}_undo_edit"
@@ -126,7 +135,8 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
         row = rows.first()
         if row is None:
             raise Http404
-        return row, self.model.objects.filter(pk=object_id).first()
+        with_latest = self.model.objects.annotate(latest_change=latest_change_of_each(self.model.history))
+        return row, with_latest.filter(pk=object_id).first()
 
     def _version_page(self, request: HttpRequest, row: Any, thing: Any) -> HttpResponse:
         rows = type(row).objects.filter(id=row.id)
@@ -139,7 +149,7 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
             "thing": thing,
             "values": values,
             "different": sum(value["is_different"] for value in values),
-            "seen": latest_change(thing) if thing else None,
+            "seen": thing.latest_change if thing else None,
             "older": before(row),
             "newer": rows.filter(pk__gt=row.pk).order_by("pk").first(),
             "may_restore": thing and self.has_change_permission(request, thing),

@@ -126,8 +126,8 @@ class PetAdmin(ChangesAdmin):
         A form with errors has what was typed in its animal, so what is shown beside it is read again.
         """
         if context["original"] is not None:
+            newest = words.history_of(context["original"])  # first: a click changes nothing that is not shown
             pet = Pet.objects.select_related("category").get(pk=context["original"].pk)
-            newest = words.history_of(pet)
             origin = words.first_of(pet, newest)
             happened = words.events(newest)[: words.SHOWN]
             name_actors([*newest[:1], origin, *happened], request.user)

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.db import connection
 from django.db.models.signals import pre_save
 from django.test import Client
 
@@ -64,6 +65,23 @@ def test_the_second_is_told_what_the_first_changed_and_keeps_what_was_typed(
     assert "<b>Cats" not in page
     rex.refresh_from_db()
     assert (rex.name, rex.status) == ("Rex", "sold")
+
+
+@pytest.mark.parametrize(("page", "read"), [("change", 1), ("change", 2), ("history/{}", 1)])
+def test_what_is_changed_while_a_page_is_made_was_not_seen(staff: Client, rex: Pet, page: str, read: int) -> None:
+    number, turns = seen(rex), iter([False] * (read - 1) + [True])
+
+    def rename(execute: Any, sql: str, *rest: Any) -> Any:
+        answer = execute(sql, *rest)
+        if 'FROM "pets_pet"' in sql and next(turns, False):
+            rex.name = "Max"
+            rex.save()
+        return answer
+
+    with connection.execute_wrapper(rename):
+        shown = staff.get(f"{PETS}{rex.pk}/{page.format(number)}/").context
+    form = shown["adminform"].form.initial if page == "change" else shown
+    assert (form["seen"], shown["newest"].history_id if read == 2 else number) == (number, number)
 
 
 def test_only_what_differs_now_is_listed(staff: Client, anna: Client, rex: Pet) -> None:
