@@ -2,8 +2,11 @@
 
 import html
 import re
+from itertools import count
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from categories.models import Category
@@ -49,6 +52,26 @@ def test_names_are_escaped(staff: Client) -> None:
         shown = staff.get(path).content.decode()
         assert html.escape(name) in shown
         assert [part for part in ("<script>alert", "<img src=x") if part in shown] == []
+
+
+@pytest.mark.parametrize("kept", [["+Rex", "-Rex"], ["+Rex", "~Max", "-Max"]])
+def test_an_animal_is_deleted_once_and_as_it_is_by_then(staff: Client, category: Category, kept: list[str]) -> None:
+    """Someone else deletes it, or renames it, while the form that deletes it is sent."""
+    pet = PetFactory(name="Rex", category=category)
+    number, reads = pet.pk, count(1)
+
+    def meddle(execute: Any, sql: str, *rest: Any) -> Any:
+        answer = execute(sql, *rest)
+        if 'FROM "pets_pet"' in sql and next(reads) == 2:
+            pet.name = "Max"
+            pet.save() if "~Max" in kept else Pet.objects.get(pk=number).delete()
+        return answer
+
+    with connection.execute_wrapper(meddle):
+        staff.post(f"/admin/pets/pet/{number}/delete/", {"post": "yes"})
+    rows = Pet.history.filter(id=number).order_by("history_id")
+    assert [f"{row.history_type}{row.name}" for row in rows] == kept
+    assert not Pet.objects.filter(pk=number).exists()
 
 
 def test_the_history_offers_only_what_can_be_undone(staff: Client, category: Category) -> None:
