@@ -176,3 +176,14 @@ def test_an_account_with_too_many_changes_is_deactivated_instead(office: Client,
 
 def test_an_unknown_account_has_no_page(office: Client) -> None:
     assert office.get(f"{ACCOUNTS}0/password/").status_code == 404
+
+
+def test_an_account_that_is_deleted_at_the_same_moment_has_no_new_password(office: Client, anna: User) -> None:
+    def delete(execute: Any, sql: str, *rest: Any) -> Any:
+        answer = execute(sql, *rest)
+        if "is_invited" in sql:
+            User.objects.filter(username="anna").delete()
+        return answer
+
+    with connection.execute_wrapper(delete):
+        assert office.post(f"{ACCOUNTS}{anna.pk}/password/").status_code == 404

@@ -13,6 +13,7 @@ from django.db import OperationalError, transaction
 from django.db.models import Exists, OuterRef, Q, Value
 from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
@@ -252,6 +253,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
 
     @transaction.atomic
     def _reset(self, request: Any, member: User, *, remove_second_factors: bool) -> str:
+        get_object_or_404(User.objects.select_for_update(no_key=True), pk=member.pk)  # it may just have been deleted
         password = TemporaryPassword.objects.give(member)
         lockout.unlock(member.get_username())
         done = "One-time password set."
