@@ -46,10 +46,7 @@ OPTIONS = {
 
 
 def uploads() -> QuerySet[Any]:
-    """Return the files of the last day, without what is large in them.
-
-    The work on one that waits or runs is read at once: it may have ended by the next query.
-    """
+    """Return the files of the last day without what is large, but with the work on each that waits or runs."""
     kept = ImportUpload.objects.filter(created_at__gt=timezone.now() - KEPT).defer("content", "rejects", "work")
     notes: dict[str, Any] = {name: F(f"work__{name}") for name in ("state", "why", "checks", "phase")}
     notes["unfinished"] = Case(When(waits_since__isnull=False, then="work"))
@@ -102,8 +99,7 @@ def say(runs: list[Any], reader: Any) -> None:
 def _say_file(upload: Any, reader: Any) -> None:
     """Give a file where its sender goes on with it, and downloads the rejected rows."""
     upload.url = upload.rejects_url = ""
-    if upload.unfinished:
-        upload.work = upload.unfinished
+    upload.work = upload.unfinished
     if upload.uploaded_by_id == reader.pk and reader.has_perm("pets.add_importrun"):
         step = "work" if upload.state else "columns"
         upload.url = reverse(f"admin:pets_importrun_{step}", args=[upload.pk])
