@@ -91,11 +91,16 @@ class LinesHandler(logging.StreamHandler[Any]):
 
 def redact(text: str) -> str:
     """Return `text` with the secret part of API keys, bearer tokens and address passwords replaced by ***."""
+    text = _without_passwords(text)  # first: an encoded one may have marks of an address in it
     if "%" in text and SECRET.search(decoded := ENCODED.sub(lambda code: chr(int(code[1], 16)), text)):
         text = decoded
     text = SECRET.sub(r"\1***", text)
     if "bearer" in text.lower():
         text = BEARER.sub(r"\1***", text)
+    return _without_passwords(text)
+
+
+def _without_passwords(text: str) -> str:
     return ADDRESS_PASSWORD.sub(r"\1***@", text) if "://" in text else text
 
 

@@ -26,6 +26,7 @@ LEAKS = [
     ("Authorization: bearer something-else", "Authorization: bearer ***"),
     ("postgres://keeper:hunter2@db/shop", "postgres://keeper:***@db/shop"),
     ("redis://:hunter2@cache:6379/0", "redis://:***@cache:6379/0"),
+    (f"postgres://keeper:p%2Fw%40x@db/shop {SECRET}", "postgres://keeper:***@db/shop pets_test_abcd1234***"),
     (f"/v1/{SECRET}%2F%0A".replace("_", "%255F"), "/v1/pets_test_abcd1234***/%0A"),
     ("a key pets%5Ftest%5F%61bcd1234SSSS", "a key pets_test_abcd1234***"),
     ("half of 100 % is 50%25", "half of 100 % is 50%25"),
