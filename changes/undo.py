@@ -75,7 +75,7 @@ def begin(change: AnyChange, *, user: AbstractBaseUser | None = None) -> Change:
         if message := why_not(change):
             raise NotUndoneError(NOTHING.format(message))
         return Change.begin(
-            kind=_kind(change),
+            kind=Kind.RESTORE if change.kind == Kind.DELETION else Kind.DELETION if _only_added(change) else Kind.UNDO,
             user_id=user.pk if user else None,
             who=acting().actor or account(),
             what=change.what,
@@ -120,8 +120,9 @@ def undo(
 def advance(number: int) -> bool:
     """Do the next block of a change, and return whether it still runs; raises what the database raises."""
     with transaction.atomic():
-        change = Change.objects.select_for_update(of=("self",)).select_related("undo_of__imported").get(pk=number)
-        if change.state != State.RUNNING:
+        running = Change.objects.select_for_update(of=("self",)).select_related("undo_of__imported")
+        change = running.filter(pk=number).first()
+        if change is None or change.state != State.RUNNING:  # one that would change nothing goes
             return False
         before = change.animals + change.left_count
         if change.is_undo:
@@ -242,12 +243,6 @@ def _end(change: Change) -> None:
     change.save()
     if change.is_undo:
         _settle_import(change)
-
-
-def _kind(change: AnyChange) -> Kind:
-    if change.kind == Kind.DELETION:
-        return Kind.RESTORE
-    return Kind.DELETION if _only_added(change) else Kind.UNDO
 
 
 def _only_added(change: AnyChange) -> bool:

@@ -15,7 +15,7 @@ from categories.models import Category
 from changes.admin.change import PER_SECOND, keep_comment
 from changes.admin.notices import address, carry_out, report
 from changes.bulk import AT_MOST, SelectionTooLargeError, Target, begin, bulk_plan, delete, first_block, select
-from changes.models import Selection, State
+from changes.models import Change, Selection, State
 from changes.words import animals
 from pets.models import Pet, PetStatus
 
@@ -30,6 +30,7 @@ NONE_LEFT = "Nothing changed. The selected animals are not in this list any more
 GONE = "Nothing changed. This selection was too old. Select the animals again."
 TOO_MANY = "At most {most:,} animals can be {done} at once. Nothing changed. Filter or search for fewer."
 NOTHING = "Nothing was deleted. The selected animals were changed or deleted since."
+SAME = "Nothing changed. The animals have this value already."
 USED = "You have confirmed this already. To change the animals again, select them again."
 
 
@@ -95,10 +96,14 @@ def make(request: HttpRequest, selection_id: int, becomes: str) -> HttpResponse:
     target = _target(becomes, form)
     if request.method == "POST" and target is not None:
         keep_comment(request)
-        bulk = begin(selection, target)
-        response = carry_out(request, bulk, f"{_list()}?{selection.filters}")
+        try:
+            bulk = begin(selection, target)
+            response = carry_out(request, bulk, f"{_list()}?{selection.filters}")
+        except (Selection.DoesNotExist, Change.DoesNotExist):  # sent twice: the other one changed nothing, and is gone
+            messages.info(request, SAME)
+            return HttpResponseRedirect(_list())
         if bulk.state == State.DONE and not bulk.changed and not bulk.left_count:
-            messages.info(request, "Nothing changed. The animals have this value already.")
+            messages.info(request, SAME)
             bulk.delete()
         return response
     context = {"title": "Move to category", "selection": selection, "form": form, "target": target}

@@ -108,9 +108,14 @@ def _say_file(upload: Any, reader: Any) -> None:
 
 def _state(run: Any) -> tuple[str, str]:
     """Return the colour and the words of the state of an import."""
-    if run.upload is not None and (not run.pk or run.upload.waits_since is not None):
-        return _state_of_file(run.upload)
-    if run.state == ImportState.DRY_RUN and run.upload is not None:
+    upload = run.upload
+    if upload is not None and upload.waits_since is not None:
+        if upload.state != "running":
+            return "pending", "Waiting"
+        return "running", f"{PHASES.get(upload.phase, 'Reading')}, {page.work(upload).share:.0f} %"
+    if upload is not None and not run.pk:
+        return (ENDED[upload.state], upload.why) if upload.state in ENDED else ("pending", "Columns to match")
+    if run.state == ImportState.DRY_RUN and upload is not None:
         return "pending", "Not imported yet"
     if run.state == ImportState.KILLED:
         return "interrupted", "Interrupted"
@@ -120,14 +125,6 @@ def _state(run: Any) -> tuple[str, str]:
     elif run.undone_at is not None and run.change is not None:
         word = f"{word} by {run.change.undoer}"
     return BADGES[run.state], word
-
-
-def _state_of_file(upload: Any) -> tuple[str, str]:
-    if upload.waits_since is None:
-        return (ENDED[upload.state], upload.why) if upload.state in ENDED else ("pending", "Columns to match")
-    if upload.state != "running":
-        return "pending", "Waiting"
-    return "running", f"{PHASES.get(upload.phase, 'Reading')}, {page.work(upload).share:.0f} %"
 
 
 def files(reader: Any) -> tuple[list[Any], list[Any]]:

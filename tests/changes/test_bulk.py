@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from categories.models import Category
-from changes import write
+from changes import bulk, write
 from changes.admin import bulk as admin
 from changes.models import Change, SelectedBlock, Selection
 from changes.undo import progress
@@ -63,6 +63,24 @@ def test_what_changes_nothing_says_so(staff: Client, three: list[Pet]) -> None:
     assert told(confirm(staff, ask(staff, "become_sold", three[2]))) == [
         "Nothing changed. The animals have this value already."
     ]
+    assert not Change.objects.exists()
+
+
+@pytest.mark.parametrize("when", ["before it begins", "after it began"])
+def test_what_changes_nothing_says_so_when_it_is_sent_twice(
+    staff: Client, three: list[Pet], monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """The first of the two deletes its change and the selection, at any moment of the second."""
+    asked = ask(staff, "become_sold", three[2])
+
+    def begin_late(selection: Selection, target: Any) -> Change:
+        change = bulk.begin(selection, target) if when.startswith("after") else None
+        Change.objects.all().delete()
+        Selection.objects.all().delete()
+        return change or bulk.begin(selection, target)
+
+    monkeypatch.setattr(admin, "begin", begin_late)
+    assert told(confirm(staff, asked)) == ["Nothing changed. The animals have this value already."]
     assert not Change.objects.exists()
 
 
