@@ -100,6 +100,14 @@ class OfficeAdmin(admin.ModelAdmin):
         self.message_user(request, GONE, messages.WARNING)
         return HttpResponseRedirect(reverse("admin:index"))
 
+    def delete_model(self, _request: HttpRequest, obj: Any) -> None:
+        """Delete it as it is now, if no one has: what was read before may have been changed or deleted since.
+
+        It is locked before what belongs to it, as where it is saved.
+        """
+        for thing in self.model.objects.select_for_update().filter(pk=obj.pk):
+            thing.delete()
+
     def delete_queryset(self, request: Any, queryset: Any) -> None:
         """Delete the selected rows, and say how many unless there is a message already."""
         count, names = len(queryset), (self.opts.verbose_name, self.opts.verbose_name_plural)

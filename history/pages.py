@@ -80,11 +80,6 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
             thing.latest_change = seen
         return thing
 
-    def delete_model(self, _request: HttpRequest, obj: Any) -> None:
-        """Delete it as it is now, if no one has: what was read before may have been changed or deleted since."""
-        for thing in self.model.objects.select_for_update().filter(pk=obj.pk):
-            thing.delete()
-
     def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}_undo_edit"
         view = self.admin_site.admin_view(self.undo_edit_view)

@@ -13,6 +13,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.db import connection, models
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from history.times import NOTHING
@@ -187,3 +188,13 @@ def test_an_account_that_is_deleted_at_the_same_moment_has_no_new_password(offic
 
     with connection.execute_wrapper(delete):
         assert office.post(f"{ACCOUNTS}{anna.pk}/password/").status_code == 404
+
+
+@pytest.mark.postgresql("SQLite has no row locks")
+def test_an_account_is_locked_before_what_belongs_to_it(office: Client, anna: User) -> None:
+    """As by a new password: in another order, each of the two could wait for the other."""
+    with CaptureQueriesContext(connection) as statements:
+        office.post(f"{ACCOUNTS}{anna.pk}/delete/", {"post": "yes"})
+    locks = [each["sql"] for each in statements if each["sql"].startswith("DELETE") or "FOR UPDATE" in each["sql"]]
+    assert 'FROM "auth_user"' in locks[0]
+    assert not User.objects.filter(username="anna").exists()
