@@ -48,10 +48,10 @@ OPTIONS = {
 def uploads() -> QuerySet[Any]:
     """Return the files of the last day without what is large, but with the work on each that waits or runs."""
     kept = ImportUpload.objects.filter(created_at__gt=timezone.now() - KEPT).defer("content", "rejects", "work")
-    notes: dict[str, Any] = {name: F(f"work__{name}") for name in ("state", "why", "checks", "phase")}
-    notes["unfinished"] = Case(When(waits_since__isnull=False, then="work"))
+    notes = {"state": F("work__state"), "why": F("work__why"), "rejected": Length("rejects")}
+    unfinished = Case(When(waits_since__isnull=False, then="work"))
     who = Concat(Value("staff "), "uploaded_by__username")
-    return kept.annotate(**notes, rejected=Length("rejects"), who=who).order_by("-pk")
+    return kept.annotate(**notes, unfinished=unfinished, who=who).order_by("-pk")
 
 
 def imports(filters: log.Filters, needle: str, before: str, *, count: int) -> tuple[list[ImportRun], str]:
@@ -112,7 +112,7 @@ def _state(run: Any) -> tuple[str, str]:
     if upload is not None and upload.waits_since is not None:
         if upload.state != "running":
             return "pending", "Waiting"
-        return "running", f"{PHASES.get(upload.phase, 'Reading')}, {page.work(upload).share:.0f} %"
+        return "running", f"{PHASES.get(upload.work.get('phase'), 'Reading')}, {page.work(upload).share:.0f} %"
     if upload is not None and not run.pk:
         return (ENDED[upload.state], upload.why) if upload.state in ENDED else ("pending", "Columns to match")
     if run.state == ImportState.DRY_RUN and upload is not None:
@@ -139,7 +139,7 @@ def files(reader: Any) -> tuple[list[Any], list[Any]]:
         if each.waits_since is None:
             previews += [each] if each.url else []
             continue
-        each.sentence = f"is {'checking' if each.checks else 'importing'} {each.file_name}"
+        each.sentence = f"is {'checking' if each.work['checks'] else 'importing'} {each.file_name}"
         each.progress = page.work(each) if each.state == "running" else None
         each.stop_url = reverse("admin:pets_importrun_stop", args=[each.pk]) if each.url else ""
         working.append(each)

@@ -424,7 +424,7 @@ def test_a_file_that_ends_while_activity_is_read_is_shown_as_it_was(staff: Clien
         if sql.startswith("SELECT") and 'FROM "pets_importupload"' in sql:
             if read:
                 upload.update(work={"state": "imported"}, waits_since=None)
-            elif 'AS "checks"' in sql:
+            elif 'AS "state"' in sql:
                 read.append(sql)
         return execute(sql, *rest)
 
