@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -210,9 +210,8 @@ def note_near_references() -> None:
     execute("CREATE TEMPORARY TABLE import_odd_rows (line bigint, plain text)")
     execute("CREATE TEMPORARY TABLE import_odd_pets (id bigint, plain text)")
     shortened: set[int] = set()
-    names = ", ".join("'{}'".format(name.replace("'", "''")) for name in sorted(months()) if name.isascii())
     not_ascii = is_not_ascii("external_reference")
-    value = f"({IS_NUMBER} OR {IS_DATE} OR {IS_MONTH.format(months=names)})"
+    value = f"({IS_NUMBER} OR {IS_DATE} OR {IS_MONTH.format(months=_names_of_months())})"
     odd = f"(external_reference <> trim(external_reference) OR {not_ascii})"
     values = f"SELECT 1 FROM import_rows r WHERE ({value} OR {not_ascii})"
     filled = 0
@@ -232,6 +231,11 @@ def note_near_references() -> None:
         filled += _fill("import_odd_pets", numbers, lambda text: as_shortened(text, shortened))
     if filled:
         execute(f"INSERT INTO import_near {NEAR}")
+
+
+@cache
+def _names_of_months() -> str:
+    return ", ".join("'{}'".format(name.replace("'", "''")) for name in sorted(months()) if name.isascii())
 
 
 def _of_file(reference: str, shortened: set[int]) -> set[str]:

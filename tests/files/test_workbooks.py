@@ -433,22 +433,23 @@ def large(name: str, begin: str, middle: str, end: str, times: int) -> bytes:
                 archive.writestr(each, content)
         with archive.open(name, "w") as part:
             part.write(begin.encode())
-            for _ in range(times // 10_000):
-                part.write((middle * 10_000).encode())
+            for _ in range(times // 1_000):
+                part.write((middle * 1_000).encode())
             part.write(end.encode())
     return file.getvalue()
 
 
+LONG = f"<c t='str'><v>{'x' * 1_000}</v></c>"
 STRING = "<si><t>Rexy the dog</t></si>"
 LARGE = {
-    "styles": (("xl/styles.xml", "<styleSheet><cellXfs><xf/></cellXfs>", "<a/>", "</styleSheet>", 10_000_000), "1"),
+    "styles": (("xl/styles.xml", "<styleSheet><cellXfs><xf/></cellXfs>", "<a/>", "</styleSheet>", 2_000_000), "1"),
     "strings": (("xl/other.xml", "<sst>", STRING, "</sst>", 500_000), "1"),
     "text": (("xl/other.xml", "<sst><si><t>", "x", "</t></si></sst>", 20_000_000), TOO_LARGE),
     "cells": (("xl/worksheets/sheet1.xml", f"<w>{HEADER}<row>", "<c/>", "</row></w>", 20_000_000), DAMAGED),
     "blank rows": (("xl/worksheets/sheet1.xml", f"<w>{HEADER}", "<row/>", "</w>", 1_000_000), "0"),
     "wide rows": (
-        ("xl/worksheets/sheet1.xml", f"<w>{HEADER}", f"<row>{50 * '<c><v>12</v></c>'}</row>", "</w>", 20_000),
-        "20000",
+        ("xl/worksheets/sheet1.xml", f"<w>{HEADER}", f"<row>{50 * LONG}</row>", "</w>", 3_000),
+        "3000",
     ),
 }
 
