@@ -55,11 +55,11 @@ def test_they_work_and_pass_the_fast_tests_on_another_day(tmp_path: Path, alone:
     done(tree, "git", "add", "--all", ":!.venv")
     done(tree, "python", "-m", "ruff", "check", "--no-cache", "--exclude=migrations")
     own = re.findall(r"^\+\+\+ b/(tests/\S*test_\w+\.py)$", "".join(map(Path.read_text, taken)), re.MULTILINE)
-    tests = [*OF_THE_API, *own] if alone else own
-    done(tree, "python", *FAST, *tests, **ahead)
+    has_next = (NEXT_DJANGO / "installed").exists()
+    if alone or has_next:
+        done(tree, "python", *FAST, *(OF_THE_API if alone else ()), *own, **ahead)
     if not alone:
-        python = NEXT_DJANGO / "bin" / "python" if (NEXT_DJANGO / "installed").exists() else "python"
-        done(tree, str(python), *FAST, **ahead)
+        done(tree, str(NEXT_DJANGO / "bin" / "python") if has_next else "python", *FAST, **ahead)
     for slow_tests in re.findall(r"^Check: (.+)$", texts, re.MULTILINE):
         done(tree, "python", *PYTEST, *slow_tests.split())
 
