@@ -128,7 +128,9 @@ def ended(process: subprocess.Popen[str], line: str = "") -> str:
 
 
 class PythonClient(Client):
-    language, suffix, environment = "python", ".py", {"PYTHONPATH": "site"}
+    language, suffix = "python", ".py"
+    # Nothing here uses TLS, and to read all certificates for each client takes longer than a call.
+    environment: ClassVar[dict[str, str]] = {"PYTHONPATH": "site", "SSL_CERT_FILE": "", "SSL_CERT_DIR": "."}
     timed_out, hung_up, no_wait = "ReadTimeout", "RemoteProtocolError", "0.0 s"
 
     def __init__(self, folder: Path, factory: pytest.TempPathFactory) -> None:
@@ -160,6 +162,15 @@ class AsyncPythonClient(PythonClient):
     caller = "caller_async"
 
 
+WITHOUT_TYPES = """
+const { readFileSync, writeFileSync } = require("node:fs"), { transpileModule } = require("typescript");
+for (const file of require("./tsconfig.json").files) {
+  const text = readFileSync(file, "utf8"), compilerOptions = { target: "ES2022", module: "ES2022" };
+  writeFileSync(file.replace(".ts", ".js"), transpileModule(text, { compilerOptions }).outputText);
+}
+"""
+
+
 class TypeScriptClient(Client):
     language, suffix = "typescript", ".ts"
     timed_out, hung_up, no_wait = "TimeoutError", "TypeError", "0 ms"
@@ -177,7 +188,7 @@ class TypeScriptClient(Client):
         self.write("package.json", '{"type": "module"}')
         options = json.loads(Path(__file__).with_name("tsconfig.json").read_text())
         self.write("tsconfig.json", json.dumps(options | {"files": sorted(path.name for path in folder.glob("*.ts"))}))
-        run("node_modules/.bin/tsc", "--noCheck", cwd=self.folder)  # `check` takes five times as long
+        run("node", "--eval", WITHOUT_TYPES, cwd=self.folder)  # `check` takes twenty times as long
 
     def check(self) -> None:
         run("node_modules/.bin/tsc", "--strict", cwd=self.folder)
