@@ -150,15 +150,26 @@ def test_the_version_moves_on_after_a_release(repository: Path) -> None:
 
 
 def test_the_commit_the_tag_and_the_artefacts_arrive(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    clone, results = repository.parent / "clone", repository.parent / "results"
-    release.run(repository, "git", "clone", "--quiet", str(repository), str(clone))
-    release.write(clone, "99.0.0", "2031-02-03")
-    release.commit(clone, "99.0.0")
-    release.artefacts(clone, "99.0.0", results)
-    release.move_on(clone, "99.0.0")
-    release.publish(repository, "99.0.0", clone, results)
-    assert capsys.readouterr().out == (
-        "Released 99.0.0: the tag v99.0.0, and var/release/99.0.0.\nNext: git push --follow-tags\n"
+    with or_skip():
+        python_tools(), node_tools()
+    release.release(repository, "99.0.0", checks=["help"], is_dry_run=False)
+    printed = capsys.readouterr().out
+    for name in (
+        "docs/released/openapi-99.0.0.yaml",
+        "tests/released/99.0.0.sqlite3.xz",
+        "tests/released/99.0.0.sql.xz",
+        "clients/released/petstore-client-99.0.0.tgz",
+        "clients/released/SOURCES",
+        "\nBegin 99.1.0.dev0\n",
+        "  petstore_client-99.0.0-py3-none-any.whl\n",
+        "  petstore-99.0.0.tar.gz\n",
+        "  NOTES.md\n",
+        "  openapi.yaml\n",
+        "  base.cdx.json\n",
+    ):
+        assert name in printed
+    assert printed.endswith(
+        "\nReleased 99.0.0: the tag v99.0.0, and var/release/99.0.0.\nNext: git push --follow-tags\n"
     )
     assert release.git(repository, "log", "--format=%s") == "Begin 99.1.0.dev0\nRelease 99.0.0\nFirst"
     assert release.git(repository, "rev-parse", "HEAD^") == release.git(repository, "rev-parse", "v99.0.0^{commit}")
@@ -192,26 +203,19 @@ def test_a_failure_leaves_everything_as_it_was(repository: Path) -> None:
     assert state(repository) == before
 
 
-def test_a_dry_run_makes_everything_and_keeps_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with or_skip():
-        python_tools(), node_tools()
+def test_a_dry_run_keeps_nothing(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def artefacts(_folder: Path, _version: str, target: Path) -> None:
+        target.mkdir()
+        (target / "SHA256SUMS").touch()
+
+    monkeypatch.setattr(release, "keep", lambda *_: None)  # both write into the clone only, as a release shows
+    monkeypatch.setattr(release, "artefacts", artefacts)
     before = state(repository)
     release.release(repository, "99.0.0", checks=["help"], is_dry_run=True)
     printed = capsys.readouterr().out
+    assert "\nBegin 99.1.0.dev0\n" in printed
     assert printed.endswith("Dry run: nothing changed.\n")
-    for name in (
-        "docs/released/openapi-99.0.0.yaml",
-        "tests/released/99.0.0.sqlite3.xz",
-        "tests/released/99.0.0.sql.xz",
-        "clients/released/petstore-client-99.0.0.tgz",
-        "clients/released/SOURCES",
-        "\nBegin 99.1.0.dev0\n",
-        "  petstore_client-99.0.0-py3-none-any.whl\n",
-        "  petstore-99.0.0.tar.gz\n",
-        "  NOTES.md\n",
-        "  openapi.yaml\n",
-        "  base.cdx.json\n",
-    ):
-        assert name in printed
     assert state(repository) == before
     assert not (repository / "var").exists()
