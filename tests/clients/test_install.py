@@ -25,6 +25,14 @@ console.log(count);
 """
 
 
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an empty virtual environment."""
+    folder = tmp_path_factory.mktemp("environment")
+    run(sys.executable, "-m", "venv", "venv", cwd=folder)
+    return folder
+
+
 @pytest.fixture
 def known(server: Gunicorn) -> str:
     return server.shell("from pets.models import Pet; print(Pet.objects.count())")
@@ -49,18 +57,16 @@ def install(*command: str | Path, folder: Path) -> None:
         raise
 
 
-def test_pip_installs_the_wheel_from_the_service(server: Gunicorn, known: str, tmp_path: Path) -> None:
-    run(sys.executable, "-m", "venv", "venv", cwd=tmp_path)
-    install("venv/bin/python", "-m", *line_for(server, "pip"), folder=tmp_path)
+def test_pip_installs_the_wheel_from_the_service(server: Gunicorn, known: str, environment: Path) -> None:
+    install("venv/bin/python", "-m", *line_for(server, "pip"), folder=environment)
     arguments = (f"{server.url}/v1", server.issue_key("pip"))
-    assert run("venv/bin/python", "-c", PYTHON, *arguments, cwd=tmp_path) == known
+    assert run("venv/bin/python", "-c", PYTHON, *arguments, cwd=environment) == known
 
 
-def test_pip_refuses_a_wheel_with_another_hash(server: Gunicorn, tmp_path: Path) -> None:
-    run(sys.executable, "-m", "venv", "venv", cwd=tmp_path)
+def test_pip_refuses_a_wheel_with_another_hash(server: Gunicorn, environment: Path) -> None:
     *command, url = line_for(server, "pip")
     with pytest.raises(RuntimeError, match="DO NOT MATCH THE HASHES"):
-        run("venv/bin/python", "-m", *command, "--no-deps", url[:-4] + "0000", cwd=tmp_path)
+        run("venv/bin/python", "-m", *command, "--no-deps", url[:-4] + "0000", cwd=environment)
 
 
 def test_npm_installs_the_tarball_from_the_service(server: Gunicorn, known: str, tmp_path: Path) -> None:
