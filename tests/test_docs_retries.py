@@ -10,8 +10,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from clients.tools import node_tools
+from tests.clients.conftest import or_skip, without_types
 from tests.clients.scripted import Response, Script, scripted_server
-from tests.test_docs import API, LANGUAGES, RUNNERS, compiled_in, need
+from tests.test_docs import API, LANGUAGES, RUNNERS, need
 
 Run = Callable[[str], subprocess.CompletedProcess[str]]
 
@@ -45,8 +47,15 @@ def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
 
 @cache
 def compiled(text: str) -> str:
+    """Return it as JavaScript; `test_docs.py` checks its types."""
+    with or_skip():
+        modules = node_tools()
     with TemporaryDirectory() as name:
-        return (compiled_in(Path(name), {"sample": text}) / "sample.js").read_text()
+        folder = Path(name)
+        (folder / "node_modules").symlink_to(modules)
+        (folder / "sample.ts").write_text(text)
+        without_types(folder)
+        return (folder / "sample.js").read_text()
 
 
 def sent(script: Script) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.tools import CannotInstallError
+from clients.tools import CannotInstallError, run
 from tests.server import Gunicorn, running_server
 
 
@@ -27,6 +27,20 @@ def or_skip() -> Iterator[None]:
         yield
     except CannotInstallError as reason:
         pytest.skip(str(reason))
+
+
+WITHOUT_TYPES = """
+const { readFileSync, writeFileSync } = require("node:fs"), { transpileModule } = require("typescript");
+for (const file of process.argv.slice(1)) {
+  const text = readFileSync(file, "utf8"), compilerOptions = { target: "ES2022", module: "ES2022" };
+  writeFileSync(file.replace(".ts", ".js"), transpileModule(text, { compilerOptions }).outputText);
+}
+"""
+
+
+def without_types(folder: Path) -> None:
+    """Make JavaScript of the TypeScript in a folder. To check its types takes ten times as long."""
+    run("node", "--eval", WITHOUT_TYPES, *(path.name for path in folder.glob("*.ts")), cwd=folder)
 
 
 def package(factory: pytest.TempPathFactory, build: Callable[[Path, Path], Path], tools: Path) -> Path:
