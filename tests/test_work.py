@@ -7,8 +7,8 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager, suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ import pytest
 
 from changes import attempts
 from tests.server import Gunicorn, manage, migrated_database, until
+from tests.short_blocks import BLOCK
 
 KILLS = int(os.environ.get("PETSTORE_KILLS", "3"))
 """How often each kind of work is ended, as long as it is not done. With more kills there are more animals."""
-ANIMALS = 2_000 * (1 + KILLS)
+ANIMALS = 5 * BLOCK * (1 + KILLS)
 
 PREPARE = """
 import json
@@ -63,7 +64,7 @@ BEGIN = {
     "undo": "undoing.begin(Change.objects.latest('pk'), user=anna)",
 }
 CHECK = f"""
-rows = "name,category,external_reference\\n" + "".join(f"Rex {{n}},Dogs,L-{{first}}-{{n}}\\n" for n in range({ANIMALS}))
+rows = "name,category,external_reference\\n" + "".join(f"Rex {{n:040}},Dogs,L-{{first}}-{{n}}\\n" for n in range({ANIMALS}))
 chosen = {{"encoding": "", "formula_safe": True, "create_categories": False, "blank": "keep"}}
 upload = keep(SimpleUploadedFile("a.csv", rows.encode()), chosen=chosen, user=anna)
 assert understand(upload, may_add=True)
@@ -115,37 +116,52 @@ print(json.dumps([*found, state()], default=list))
 """
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Gunicorn]:
+def started(folder: Path, url: str) -> Gunicorn:
+    server = Gunicorn(folder, DATABASE_URL=url, WEB_CONCURRENCY="1", DJANGO_SETTINGS_MODULE="tests.short_blocks")
+    server.wait_until_ready(workers=1)
+    return server
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gunicorn]:
     with migrated_database() as url:
-        server = Gunicorn(tmp_path, DATABASE_URL=url, WEB_CONCURRENCY="1")
-        server.wait_until_ready(workers=1)
+        server = started(tmp_path_factory.mktemp("service"), url)
         yield server
+        database(server).close()
         assert server.stop() == 0
 
 
-@contextmanager
-def database(server: Gunicorn) -> Iterator[Any]:
+@pytest.fixture
+def server(service: Gunicorn) -> Gunicorn:
+    """One service for all tests, with nothing to do and an empty database."""
+    service.shell("from tests.emptying import empty_others; empty_others()")
+    return service
+
+
+@cache
+def database(server: Gunicorn) -> Any:
+    """Return a connection without transactions: to connect each time takes longer than to ask."""
     url = server.environment["DATABASE_URL"]
-    connect = psycopg.connect if url.startswith("postgres") else sqlite3.connect
-    with closing(connect(url.removeprefix("sqlite:///"))) as connection:
-        yield connection
+    if url.startswith("postgres"):
+        return psycopg.connect(url, autocommit=True)
+    return sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
 
 
 @contextmanager
 def database_held(server: Gunicorn) -> Iterator[None]:
     """Let no one else write: on SQLite anything, on PostgreSQL animals."""
-    with database(server) as holder:
-        is_sqlite = isinstance(holder, sqlite3.Connection)
-        holder.execute("BEGIN IMMEDIATE" if is_sqlite else "LOCK TABLE pets_pet IN EXCLUSIVE MODE")
-        yield
+    holder = database(server)
+    is_sqlite = isinstance(holder, sqlite3.Connection)
+    for statement in ["BEGIN IMMEDIATE"] if is_sqlite else ["BEGIN", "LOCK TABLE pets_pet IN EXCLUSIVE MODE"]:
+        holder.execute(statement)
+    yield
+    holder.execute("ROLLBACK")
 
 
 def is_at_work(server: Gunicorn) -> bool:
-    with database(server) as connection:
-        work = "SELECT id FROM pets_bulkchange WHERE state = 'running' UNION ALL "
-        work += "SELECT id FROM pets_importupload WHERE waits_since IS NOT NULL"
-        return connection.execute(work).fetchone() is not None
+    work = "SELECT id FROM pets_bulkchange WHERE state = 'running' UNION ALL "
+    work += "SELECT id FROM pets_importupload WHERE waits_since IS NOT NULL"
+    return database(server).execute(work).fetchone() is not None
 
 
 def has_ended(pid: int) -> bool:
@@ -245,26 +261,27 @@ def test_an_import_that_is_killed_begins_again_by_itself(server: Gunicorn) -> No
 def test_while_the_database_is_busy_it_waits_ends_on_a_signal_and_goes_on(server: Gunicorn) -> None:
     do(server, ADD)
     do(server, BEGIN["bulk"])
+    known, before = server.workers(begins="Long work"), len(server.log.read_text())
     with database_held(server):
-        until(lambda: server.logged("failed, because of the database"))
-        [first] = server.workers(begins="Long work")
+        until(lambda: "failed, because of the database" in server.log.read_text()[before:])
+        first = known[-1]
         asked = time.monotonic()
         os.kill(first, signal.SIGTERM)
         until(lambda: has_ended(first))
         assert time.monotonic() - asked < 3 + 8, "eight seconds for a busy machine"
-        until(lambda: len(server.workers(begins="Long work")) > 1)
+        until(partial(has_next, server, known))
     freed = time.monotonic()
     until(lambda: do(server, STATE)["sold"])
     assert time.monotonic() - freed < 15
     found = state_at_the_end(server)
     assert (found["sold"], found["rows"], found["twice"]) == (ANIMALS, 2 * ANIMALS, 0)
-    assert not server.logged("Traceback")
+    assert "Traceback" not in server.log.read_text()[before:]
 
 
 def test_it_ends_with_gunicorn_however_that_ends(server: Gunicorn) -> None:
     do(server, ADD)
     do(server, BEGIN["bulk"])
-    [worker] = server.workers(begins="Long work")
+    worker = server.workers(begins="Long work")[-1]
     server.process.kill()
     server.process.wait()
     until(lambda: has_ended(worker))
@@ -273,10 +290,8 @@ def test_it_ends_with_gunicorn_however_that_ends(server: Gunicorn) -> None:
 
 
 def test_two_instances_share_the_work_and_do_nothing_twice(server: Gunicorn, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    other = Gunicorn(tmp_path / "other", DATABASE_URL=server.environment["DATABASE_URL"], WEB_CONCURRENCY="1")
-    other.wait_until_ready(workers=1)
-    animals = 1_000 * (attempts.KILLS + 5)  # a block that the other began is no kill
+    other = started(tmp_path, server.environment["DATABASE_URL"])
+    animals = BLOCK * (attempts.KILLS + 5)  # a block that the other began is no kill
     do(server, ADD.replace(str(ANIMALS), str(animals)))
     do(server, BEGIN["bulk"])
     do(server, CHECK)
@@ -289,8 +304,7 @@ def test_two_instances_share_the_work_and_do_nothing_twice(server: Gunicorn, tmp
 def begun_or_done(server: Gunicorn, table: str) -> Any:
     """Return what shows that someone works: the blocks that are done, or when the file was begun."""
     column = "work" if table == "pets_importupload" else "changed + passed"
-    with database(server) as connection:
-        [found] = connection.execute(f"SELECT {column} FROM {table} ORDER BY id DESC LIMIT 1").fetchone()
+    [found] = database(server).execute(f"SELECT {column} FROM {table} ORDER BY id DESC LIMIT 1").fetchone()
     if isinstance(found, str):  # JSON, of SQLite
         found = json.loads(found)
     return found.get("begun_at") if isinstance(found, dict) else found
@@ -303,7 +317,7 @@ def test_after_a_restart_in_the_middle_it_goes_on(server: Gunicorn, kind: str) -
     if kind == "undo":
         do(server, BEGIN["bulk"])
         until(lambda: not is_at_work(server))
-    do(server, CHECK.replace(f"range({ANIMALS})", "range(100_000)") if kind == "file" else BEGIN[kind])
+    do(server, CHECK.replace(f"range({ANIMALS})", "range(25_000)") if kind == "file" else BEGIN[kind])
     until(lambda: begun_or_done(server, table))
     assert server.stop() == 0
     before, known = begun_or_done(server, table), server.workers(begins="Long work")
@@ -321,13 +335,13 @@ def test_after_a_restart_in_the_middle_it_goes_on(server: Gunicorn, kind: str) -
 
 def test_a_block_that_kills_its_process_each_time_ends_its_change() -> None:
     with migrated_database() as url:
-        environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url}
+        environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.short_blocks"}
         printed = manage(environment, "shell", "--verbosity=0", "--command", PREPARE + ADD + KILL)
         assert json.loads(printed) == [
             [signal.SIGKILL],
             ["running", attempts.KILLS - 1, 0, 0, ""],
-            ["running", 0, 1_000, 0, ""],
+            ["running", 0, BLOCK, 0, ""],
             [signal.SIGKILL],
-            ["running", attempts.KILLS, 1_000, 0, ""],
-            ["stopped", attempts.KILLS, 1_000, ANIMALS - 1_000, attempts.GIVEN_UP],
+            ["running", attempts.KILLS, BLOCK, 0, ""],
+            ["stopped", attempts.KILLS, BLOCK, ANIMALS - BLOCK, attempts.GIVEN_UP],
         ]
