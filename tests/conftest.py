@@ -38,11 +38,14 @@ SLOW = (
     "apikeys/test_commands.py",
     "changes/test_people.py",
     "clients/",
-    "commands/test_start.py",
+    "commands/",
     "contract/test_description_holds.py",
     "e2e/",
     "operating/",
+    "properties/test_limits.py",
+    "properties/test_names.py",
     "protocol/",
+    "serving/test_live.py",
     "staff/test_roles.py",
     "staff/test_sight.py",
     "staff/test_stock_words.py",
@@ -58,12 +61,10 @@ SLOW = (
 """Tests that take long and hardly depend on the database: `make test-slow` runs them once."""
 
 SLOW_ON_EACH_DATABASE = (
-    "commands/",
     "following/",
     "files/test_runs.py",
     "changes/test_race_matrix.py",
     "properties/",
-    "serving/test_live.py",
     "test_live.py",
     "test_release_before.py",
     "test_upgrades.py",

@@ -84,6 +84,7 @@ class TestManyAtOnce:
         assert [answer.json() for answer in answers if answer.status == 201] == listed * count(answers)[201]
         assert count(answers)[201] >= 1
 
+    @pytest.mark.sqlite("it needs no database")
     def test_the_first_readers_of_the_description_all_get_it(self, database: str) -> None:
         with running_server(database=database, workers=1) as server:
             answers = all_at_once(lambda _: server.send("GET", "/openapi.json"), threads=8)

@@ -39,6 +39,7 @@ def due(database: Database) -> str:
     return str(json.loads(done.stdout)["key_id"])
 
 
+@pytest.mark.each_database
 @pytest.mark.parametrize(
     ("command", "line", "ended"),
     [
@@ -63,6 +64,7 @@ def test_no_secret_is_kept_that_nobody_could_read(
     assert database.secrets() == before
 
 
+@pytest.mark.each_database
 @pytest.mark.parametrize(
     ("command", "line", "ended"),
     [
@@ -83,6 +85,7 @@ def test_the_file_is_written_even_if_the_message_is_not(shell: Shell, tmp_path: 
     assert (tmp_path / "a.csv").read_text() == f"id,{CSV_HEADER}\n"
 
 
+@pytest.mark.each_database
 def test_make_run_keeps_no_login_that_nobody_could_read(shell: Shell, database: Database) -> None:
     database.query("DELETE FROM apikeys_apikey", "UPDATE auth_user SET is_staff = false")
     before = database.secrets()
@@ -176,6 +179,7 @@ def test_a_terminal_is_asked(
     assert state_of(shell, key) == state
 
 
+@pytest.mark.each_database
 def test_a_key_that_is_replaced_while_the_terminal_is_asked(shell: Shell, environment: dict[str, str]) -> None:
     """The others are still rotated."""
     replaced, other = (
@@ -198,6 +202,7 @@ def test_a_key_that_is_replaced_while_the_terminal_is_asked(shell: Shell, enviro
     assert (process.returncode, [each["replaces"]["key_id"] for each in json.loads(out)]) == (0, [other])
 
 
+@pytest.mark.each_database
 @pytest.mark.parametrize(("answer", "status", "state"), [("n\n", 130, "done"), ("y\n", 0, "undone")])
 def test_undoing_an_import_is_asked_with_what_it_does(
     shell: Shell, environment: dict[str, str], tmp_path: Path, *, answer: str, status: int, state: str

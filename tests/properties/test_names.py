@@ -53,6 +53,7 @@ def test_every_character_but_ideographs_and_private_ones(rest: str) -> None:
     assert differing == []
 
 
+@pytest.mark.each_database
 @given(NAMES)
 def test_the_api_accepts_what_the_rule_accepts_and_keeps_it_exactly(
     api: ApiClient, category: Category, name: str

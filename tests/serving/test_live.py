@@ -53,6 +53,7 @@ def test_livez_is_that_of_django(server: Gunicorn, method: str) -> None:
     assert answer.headers["X-Request-ID"]
 
 
+@pytest.mark.each_database
 def test_slow_clients_hold_no_thread(server: Gunicorn, key: str) -> None:
     head = (
         f"POST /v1/pets HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n"
@@ -93,6 +94,7 @@ def test_many_clients_connect_at_once_while_the_worker_is_busy(server: Gunicorn,
     assert server.get("/v1/pets", key).status == 200
 
 
+@pytest.mark.each_database
 def test_overload_is_rejected_early_and_what_is_accepted_ends_soon(server: Gunicorn, key: str) -> None:
     """150 callers that never wait: each gets 201, or 503 and when to come back."""
     taken: list[tuple[int, float, str | None]] = []
