@@ -2,7 +2,8 @@
 
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from datetime import datetime, timedelta
 from threading import Barrier
 from typing import Any, NamedTuple
@@ -76,6 +77,7 @@ class Till(RuleBasedStateMachine):
     """
 
     clients: list[ApiClient]
+    crowd: Executor
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +104,7 @@ class Till(RuleBasedStateMachine):
 
     @rule(client=st.integers(0, 1), key=st.sampled_from(KEYS), texts=CROWDS)
     def post_at_the_same_time(self, client: int, key: str, texts: list[str]) -> None:
-        answers = at_the_same_time(self.clients[client].key, [(key, text) for text in texts])
+        answers = at_the_same_time(self.crowd, self.clients[client].key, [(key, text) for text in texts])
         name = client, key.strip('"')
         pairs = [(json.loads(text), answer) for text, answer in zip(texts, answers, strict=True)]
         if earlier := self.earlier(name):
@@ -180,25 +182,35 @@ def is_first(answer: Any) -> bool:
     return answer.status_code == 201 and "Idempotency-Replayed" not in answer.headers
 
 
-def at_the_same_time(secret: str | None, requests: list[tuple[str, str]]) -> list[Any]:
+@pytest.fixture
+def crowd() -> Iterator[Executor]:
+    """Eight threads that keep their connections: to connect takes longer than to add an animal."""
+    barrier = Barrier(8)
+
+    def close(_: int) -> None:
+        barrier.wait()
+        connection.close()
+
+    with ThreadPoolExecutor(barrier.parties) as pool:
+        yield pool
+        list(pool.map(close, range(barrier.parties)))
+
+
+def at_the_same_time(crowd: Executor, secret: str | None, requests: list[tuple[str, str]]) -> list[Any]:
     """Send requests, each an `Idempotency-Key` and a body, from one thread each; return the responses in their order."""
     barrier = Barrier(len(requests))
 
     def post(request: tuple[str, str]) -> Any:
         key, text = request
         barrier.wait()
-        try:
-            return ApiClient(secret).post("/v1/pets", text.encode(), Idempotency_Key=key)
-        finally:
-            connection.close()
+        return ApiClient(secret).post("/v1/pets", text.encode(), Idempotency_Key=key)
 
-    with ThreadPoolExecutor(len(requests)) as pool:
-        return list(pool.map(post, requests))
+    return list(crowd.map(post, requests))
 
 
 @pytest.mark.django_db(transaction=True)
-def test_each_key_adds_once_a_day(clients: list[ApiClient]) -> None:
-    run(Till, clients=clients)
+def test_each_key_adds_once_a_day(clients: list[ApiClient], crowd: Executor) -> None:
+    run(Till, clients=clients, crowd=crowd)
 
 
 VISIBLE = st.characters(min_codepoint=0x21, max_codepoint=0x7E)
@@ -238,9 +250,11 @@ def test_only_blanks_around_a_key_are_ignored(clients: list[ApiClient]) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("callers", [2, 8])
-def test_callers_at_the_same_time_add_one_animal_for_each_key(clients: list[ApiClient], callers: int) -> None:
+def test_callers_at_the_same_time_add_one_animal_for_each_key(
+    clients: list[ApiClient], crowd: Executor, callers: int
+) -> None:
     """Every caller of a key sends the same body: one adds, the others get its response, or 409 after a long wait."""
-    answers = at_the_same_time(clients[0].key, [(KEYS[number % 2], RIGHT[0]) for number in range(callers)])
+    answers = at_the_same_time(crowd, clients[0].key, [(KEYS[number % 2], RIGHT[0]) for number in range(callers)])
     assert Pet.objects.count() == min(callers, 2)
     for key in range(2):
         of_key = answers[key::2]
