@@ -156,7 +156,7 @@ def test_every_row_of_a_release_is_still_there(
         assert ids == [number for (number,) in newest]
         assert service.post("/v1/pets", key, {"name": "New", "categoryId": 1}).status == 201
         assert service.send("GET", "/readyz").status == 200
-        assert "Shop" in service.manage("list_api_keys", "--all")
+        assert "Shop" in service.command("list_api_keys", "--all")
 
 
 @pytest.mark.parametrize(
