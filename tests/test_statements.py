@@ -134,9 +134,11 @@ def pages(office: Client, tmp_path: Any) -> dict[str, str]:
 def test_no_page_asks_more_often(office: Client, pages: dict[str, str]) -> None:
     counts = {}
     for name, address in pages.items():
-        office.get(address)  # what the process knows from then on
-        with CaptureQueriesContext(connection) as queries:
-            assert office.get(address).status_code == 200, name
+        for _ in range(2):  # the second time without what the process knows from then on
+            with CaptureQueriesContext(connection) as queries:
+                assert office.get(address).status_code == 200, name
+            if name not in OTHERS and len(queries) <= MOST:
+                break
         counts[name] = len(queries)
     newest = Pet.objects.latest("pk").pk
     for action in SELECTING:

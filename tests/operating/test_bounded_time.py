@@ -41,7 +41,7 @@ def service(postgresql: Server) -> Iterator[Gunicorn]:
 @pytest.fixture(scope="module")
 def key(service: Gunicorn) -> str:
     service.command("load_demo_data")
-    return str(service.manage_json("issue_api_key", "Caller")["key"])
+    return service.issue_key("Caller")
 
 
 def get(service: Gunicorn, key: str, path: str = "/v1/pets") -> Timed:

@@ -181,7 +181,7 @@ def test_a_look_in_one_line(tmp_path: Path) -> None:
             for name in words[1:-1]:
                 target = tmp_path / name
                 target.parent.mkdir(exist_ok=True)
-                subprocess.run(["cp", "-R", str(ROOT / name), str(target)], check=True)
+                subprocess.run(["cp", "-Rp", str(ROOT / name), str(target)], check=True)
     port = free_port()
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     variables = {"PATH": path, "PORT": str(port), "WEB_CONCURRENCY": "1"}

@@ -190,11 +190,11 @@ def test_the_service_does_all_its_work(service: Gunicorn, tmp_path: Path) -> Non
     assert service.shell(GATHER) == "2\n"
     file = tmp_path / "animals.csv"
     file.write_text("name,category,status,external_reference\nBella,Dogs,available,A1\nMaple,Dogs,sold,A2\n")
-    assert service.manage_json("import_pets", str(file))["state"] == "done"
-    run = service.manage_json("list_imports")[0]["import"]
-    assert service.manage_json("undo_import", str(run))["state"] == "undone"
+    assert json.loads(service.command("import_pets", str(file), "--json"))["state"] == "done"
+    run = json.loads(service.command("list_imports", "--json"))[0]["import"]
+    assert json.loads(service.command("undo_import", str(run), "--json"))["state"] == "undone"
     for command in ("purge_expired", "recount_stock", "create_staff_roles"):
-        service.manage(command)
+        service.command(command)
     assert service.shell(DELETE_STAFF) == "[(None, 'Cats')]\n"
 
 
