@@ -4,6 +4,7 @@ import csv
 import shutil
 import subprocess
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import openpyxl
@@ -15,7 +16,7 @@ from files.readers.workbook import TYPE_AGAIN
 from pets.models import Pet
 from tests.days import today
 from tests.factories import PetFactory
-from tests.files.conftest import Result, catalogue, command, counts
+from tests.files.conftest import catalogue, command, counts
 from tests.files.test_admin_imports import confirm, send, why
 from tests.server import SECONDS
 
@@ -161,14 +162,13 @@ def test_a_file_that_a_supplier_saves_in_another_country(
     assert (bool(why(confirm(staff, shown))), catalogue()) == (True, before)
 
 
-DATES = [("d", datetime(2026, 11, 21), "dddd"), ("b", True, "General"), ("n", 1, "# ?/?")]  # noqa: DTZ001 - a cell has no time zone
+TYPED = {"d": (datetime(2026, 11, 21), "dddd", "46347"), "b": (True, "General", "1"), "n": (1, "# ?/?", "1")}  # noqa: DTZ001 - a cell has no time zone
 
 
 @WITH_EACH
 def test_what_is_typed_again_as_text_is_taken(tmp_path: Path, dogs: Category, *, with_libreoffice: bool) -> None:
-    for kind, value, odd in DATES:
-        cells: list[tuple[str, object]] = [(odd, value), ("@", value), ("@", "the text")]
-        for number, (number_format, cell) in enumerate(cells):
+    for kind, (value, odd, _) in TYPED.items():
+        for number, (number_format, cell) in enumerate([(odd, value), ("@", value), ("@", "the text")]):
             book = openpyxl.Workbook()
             sheet = book.worksheets[0]
             sheet.append(["name", "category"])
@@ -176,24 +176,15 @@ def test_what_is_typed_again_as_text_is_taken(tmp_path: Path, dogs: Category, *,
             sheet["A2"].number_format = number_format
             sheet["A2"].quotePrefix = isinstance(cell, str)  # what a ' in front becomes
             book.save(tmp_path / f"{kind}{number}.xlsx")
-    folder, files = tmp_path, sorted(tmp_path.glob("*.xlsx"))
-    if with_libreoffice:
-        folder = opened_and_saved(files[0], "xlsx", *files[1:]).parent
-
-    for kind, *_ in DATES:
+    first, *more = files = sorted(tmp_path.glob("*.xlsx"))
+    folder = opened_and_saved(first, "xlsx", *more).parent if with_libreoffice else tmp_path
+    imports = {file.stem: partial(command, "import_pets", str(folder / file.name), "-v0", "--again") for file in files}
+    for kind, (*_, shown) in TYPED.items():
         Pet.objects.all().delete()
-
-        def imported(number: int, kind: str = kind) -> Result:
-            return command("import_pets", str(folder / f"{kind}{number}.xlsx"), "-v0", "--again")
-
-        rejected = imported(0)
+        rejected = imports[f"{kind}0"]()
         assert rejected.status == 3
         assert TYPE_AGAIN in rejected.error
-        imported(1)
-        assert {name for name, *_ in catalogue()} == {
-            "d": {"46347"},
-            "b": {"1"} if with_libreoffice else set(),
-            "n": {"1"},
-        }[kind]
-        assert imported(2).status == 0
+        imports[f"{kind}1"]()
+        assert {name for name, *_ in catalogue()} == ({shown} if with_libreoffice or kind != "b" else set())
+        assert imports[f"{kind}2"]().status == 0
         assert catalogue()[-1][0] == "the text"
