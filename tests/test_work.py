@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from changes import attempts
-from tests.server import Gunicorn, manage, migrated_database, until
+from tests.server import Gunicorn, manage, migrated_database, running_server, until
 from tests.short_blocks import BLOCK
 
 KILLS = int(os.environ.get("PETSTORE_KILLS", "3"))
@@ -116,19 +116,11 @@ print(json.dumps([*found, state()], default=list))
 """
 
 
-def started(folder: Path, url: str) -> Gunicorn:
-    server = Gunicorn(folder, DATABASE_URL=url, WEB_CONCURRENCY="1", DJANGO_SETTINGS_MODULE="tests.short_blocks")
-    server.wait_until_ready(workers=1)
-    return server
-
-
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gunicorn]:
-    with migrated_database() as url:
-        server = started(tmp_path_factory.mktemp("service"), url)
+def service() -> Iterator[Gunicorn]:
+    with running_server(workers=1, DJANGO_SETTINGS_MODULE="tests.short_blocks") as server:
         yield server
         database(server).close()
-        assert server.stop() == 0
 
 
 @pytest.fixture
@@ -289,16 +281,16 @@ def test_it_ends_with_gunicorn_however_that_ends(server: Gunicorn) -> None:
     assert state_at_the_end(server)["sold"] == ANIMALS
 
 
-def test_two_instances_share_the_work_and_do_nothing_twice(server: Gunicorn, tmp_path: Path) -> None:
-    other = started(tmp_path, server.environment["DATABASE_URL"])
+def test_two_instances_share_the_work_and_do_nothing_twice(server: Gunicorn) -> None:
     animals = BLOCK * (attempts.KILLS + 5)  # a block that the other began is no kill
-    do(server, ADD.replace(str(ANIMALS), str(animals)))
-    do(server, BEGIN["bulk"])
-    do(server, CHECK)
-    found = state_at_the_end(server)
-    assert (found["sold"], found["rows"], found["twice"], found["work"]) == (animals, 2 * animals, 0, "checked")
-    assert other.stop() == 0
-    assert not other.logged("Traceback")
+    url = server.environment["DATABASE_URL"]
+    with running_server(database=url, workers=1, DJANGO_SETTINGS_MODULE="tests.short_blocks") as other:
+        do(server, ADD.replace(str(ANIMALS), str(animals)))
+        do(server, BEGIN["bulk"])
+        do(server, CHECK)
+        found = state_at_the_end(server)
+        assert (found["sold"], found["rows"], found["twice"], found["work"]) == (animals, 2 * animals, 0, "checked")
+        assert not other.logged("Traceback")
 
 
 def begun_or_done(server: Gunicorn, table: str) -> Any:
