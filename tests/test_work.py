@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from changes import attempts
-from tests.server import Gunicorn, manage, migrated_database, running_server, until
+from tests.server import Gunicorn, at_the_end, manage, migrated_database, running_server, until
 from tests.short_blocks import BLOCK
 
 KILLS = int(os.environ.get("PETSTORE_KILLS", "3"))
@@ -134,9 +134,12 @@ def server(service: Gunicorn) -> Gunicorn:
 def database(server: Gunicorn) -> Any:
     """Return a connection without transactions: to connect each time takes longer than to ask."""
     url = server.environment["DATABASE_URL"]
-    if url.startswith("postgres"):
-        return psycopg.connect(url, autocommit=True)
-    return sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
+    if url.startswith("postgres"):  # also a PgBouncer's, in front of a server that is restarted
+        connection: Any = psycopg.connect(url, autocommit=True, prepare_threshold=None)
+    else:
+        connection = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
+    at_the_end.callback(connection.close)
+    return connection
 
 
 @contextmanager
