@@ -1,12 +1,13 @@
 """Who can sign in: active staff members whose password has not expired."""
 
+from functools import cache
 from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import Permission, User
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 
 from petstore_site.staff.models import TemporaryPassword, in_its_lifetime
@@ -32,15 +33,7 @@ class StaffBackend(ModelBackend):
 
     def get_user(self, user_id: int) -> User | None:
         """Return the user of a session, with `has_second_factor` and `must_change_password`, in one query."""
-        mine = {"user": OuterRef("pk")}
-        user = (
-            User.objects.annotate(
-                has_second_factor=Exists(Authenticator.objects.filter(**mine, type__in=SECOND_FACTORS)),
-                must_change_password=Exists(TemporaryPassword.objects.filter(**mine)),
-            )
-            .filter(pk=user_id)
-            .first()
-        )
+        user = _with_states().filter(pk=user_id).first()
         return user if user is not None and self.user_can_authenticate(user) else None
 
     def get_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
@@ -51,6 +44,16 @@ class StaffBackend(ModelBackend):
             user_obj.every_permission = usable(f"{app}.{codename}" for app, codename in _permissions(user_obj))
         permissions: set[str] = user_obj.every_permission
         return permissions
+
+
+@cache
+def _with_states() -> QuerySet[Any]:
+    """Return the query of all users, made once: to make it takes longer than to ask it, at each page."""
+    mine = {"user": OuterRef("pk")}
+    return User.objects.order_by().annotate(
+        has_second_factor=Exists(Authenticator.objects.filter(**mine, type__in=SECOND_FACTORS)),
+        must_change_password=Exists(TemporaryPassword.objects.filter(**mine)),
+    )
 
 
 def _permissions(user: User) -> Any:
