@@ -157,7 +157,7 @@ SUITES := tests/test_examples.py
 
 slow-suites: django61
 	@echo '== The fast tests with the examples, on other days, and on Django 6.1'
-	@$(RUN) $(PY) -m pytest -m slow $(SUITES) --junit-xml=$(REPORTS)/slow-suites.xml
+	@$(RUN) $(PY) -m pytest -n 2 -m slow $(SUITES) --junit-xml=$(REPORTS)/slow-suites.xml
 
 slow-postgresql:
 	@echo '== PostgreSQL, slow tests that depend on the database'
