@@ -50,7 +50,7 @@ class StaffBackend(ModelBackend):
 def _with_states() -> QuerySet[Any]:
     """Return the query of all users, made once: to make it takes longer than to ask it, at each page."""
     mine = {"user": OuterRef("pk")}
-    return User.objects.order_by().annotate(
+    return User.objects.annotate(
         has_second_factor=Exists(Authenticator.objects.filter(**mine, type__in=SECOND_FACTORS)),
         must_change_password=Exists(TemporaryPassword.objects.filter(**mine)),
     )
