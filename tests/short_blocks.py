@@ -1,5 +1,6 @@
 """The service's settings, with changes in blocks of 100 animals: what is true of blocks is seen with fewer animals."""
 
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -16,8 +17,10 @@ class ShortBlocks(AppConfig):
     path = str(Path(__file__).parent)
 
     def ready(self) -> None:
-        for module in ("additions", "bulk", "merging", "plan", "undo"):
-            import_module(f"changes.{module}").BLOCK = BLOCK  # type: ignore[attr-defined]
+        import_module("changes.plan")  # who imports it from now on gets the short one
+        for name, module in sys.modules.items():
+            if name.startswith("changes.") and "BLOCK" in vars(module):
+                vars(module)["BLOCK"] = BLOCK
         import_module("petstore_site.work").PAUSE = 0.002  # type: ignore[attr-defined]  # or most kills would hit it
 
 
