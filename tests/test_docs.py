@@ -65,14 +65,19 @@ def samples(server: Gunicorn) -> dict[tuple[str, str], str]:
 @pytest.fixture(scope="module")
 def compiled(samples: dict[tuple[str, str], str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of TypeScript samples, also as JavaScript."""
-    folder = tmp_path_factory.mktemp("samples")
-    with or_skip():
-        (folder / "node_modules").symlink_to(node_tools())
+    found = {name: code for (name, language), code in samples.items() if language == "ts"}
+    folder = javascript_in(tmp_path_factory.mktemp("samples"), found)
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER_OPTIONS, "include": ["*.ts"]}))
-    for (name, language), code in samples.items():
-        if language == "ts":
-            (folder / f"{name}.ts").write_text(code)
+    return folder
+
+
+def javascript_in(folder: Path, samples: dict[str, str]) -> Path:
+    """Return the folder with TypeScript samples, also as JavaScript, and with the libraries that they import."""
+    with or_skip():
+        (folder / "node_modules").symlink_to(node_tools())
+    for name, code in samples.items():
+        (folder / f"{name}.ts").write_text(code)
     without_types(folder)
     return folder
 

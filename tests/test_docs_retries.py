@@ -10,10 +10,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from clients.tools import node_tools
-from tests.clients.conftest import or_skip, without_types
 from tests.clients.scripted import Response, Script, scripted_server
-from tests.test_docs import API, LANGUAGES, RUNNERS, need
+from tests.test_docs import API, LANGUAGES, RUNNERS, javascript_in, need
 
 Run = Callable[[str], subprocess.CompletedProcess[str]]
 
@@ -48,14 +46,8 @@ def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
 @cache
 def compiled(text: str) -> str:
     """Return it as JavaScript; `test_docs.py` checks its types."""
-    with or_skip():
-        modules = node_tools()
     with TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "node_modules").symlink_to(modules)
-        (folder / "sample.ts").write_text(text)
-        without_types(folder)
-        return (folder / "sample.js").read_text()
+        return (javascript_in(Path(name), {"sample": text}) / "sample.js").read_text()
 
 
 def sent(script: Script) -> int:
